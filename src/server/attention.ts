@@ -218,7 +218,7 @@ const findFailedTriggers: Find = async (tx) => {
     subject: row.triggerId,
     since: row.since,
     count: row.runs,
-    message: `${integrationName(await getIntegration(tx, row.id))}: ${counted(row.runs, 'draft was', 'drafts were')} given up after several attempts${row.error === null ? '' : ` (${row.error})`}`,
+    message: `${integrationName(await getIntegration(tx, row.id))}: ${counted(row.runs, 'draft')} failed after several attempts${row.error === null ? '' : ` (${row.error})`}`,
     effect: 'These drafts are missing until a person tries again.',
     action: `${tidings} trigger retry ${row.triggerId}`,
     path: `integrations/${row.id}/triggers/${row.triggerId}`,

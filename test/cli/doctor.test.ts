@@ -543,7 +543,7 @@ describe('work', () => {
   test.each([
     ['queued', 0, 'ok', '1 draft in the queue'],
     ['queued', HOUR_MS, 'warning', '1 draft in the queue, the oldest since'],
-    ['failed', 0, 'warning', 'a/b: 1 draft was given up after several attempts'],
+    ['failed', 0, 'warning', 'a/b: 1 draft failed after several attempts'],
   ])('a draft that is %s since %i ms', async (state, ageMs, status, message) => {
     const { integrationId } = await healthy();
     const { id } = await json(

@@ -34,8 +34,8 @@ test('without triggers, the built-in rules say what a pull request adds, and why
   expect((await it.open({})).html).toContain('name="request"');
   const { status, text, html } = await it.open({ request: 'acme/rocket#7' });
   expect(status).toBe(200);
-  expect(text).toContain('acme/rocket#7 Quieter Merged. It adds this.');
-  expect(text).toContain('No enabled trigger takes it. By the built-in rules:');
+  expect(text).toContain('acme/rocket#7 Quieter Merged. It adds this:');
+  expect(text).toContain('No enabled trigger matches it. With the built-in rules:');
   expect(text).toContain('Added Quiet mode');
   expect(text).toContain('Words: block release-note of the description. Group: label enhancement.');
   expect(html).toContain('<li>Quiet <em>mode</em> (');
@@ -61,7 +61,7 @@ test('each enabled trigger of the repository has its part', async () => {
   expect(text).not.toContain('LinkedIn');
   expect((await it.open({ request: '#8' })).text).toContain('Left out: label no-changelog');
   expect((await it.open({ request: '9' })).text).toContain(
-    'Closed without a merge. It would have added this.',
+    'Closed without a merge. It would have added this:',
   );
 });
 

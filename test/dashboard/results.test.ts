@@ -182,7 +182,7 @@ describe('a delivery without a draft says why:', () => {
     await switchTrigger(app.deps, id, false);
     expect(await result(path)).toContain('Enable it to write the draft');
     expect(await pageOf(`${path}/result`)).not.toContain('data-pending');
-    expect(await row()).toBe('Trigger is off');
+    expect(await row()).toBe('Trigger is disabled');
     await deleteTrigger(app.deps, id);
     expect(await result(path)).toContain('The trigger was deleted before it wrote a draft');
   });

@@ -99,7 +99,7 @@ test.each([
   expect(await roundups()).toEqual([]);
 });
 
-test('"Make it now" opens the draft, whose page lists what it has', async () => {
+test('"Create draft now" opens the draft, whose page lists what it has', async () => {
   const { id } = await create({ name: 'Weekly' });
   const now = app.clock.now();
   const payload = samplePayload('github', 'push', { repository: 'acme/rocket', now });
@@ -138,7 +138,7 @@ test('a member sees it and changes nothing, and another organization does not ha
   const bob = await signedIn(app, { organizationId: 'org_a', role: 'member' });
   const page = await open(`${PATH}/roundups/${id}`, bob);
   expect(page).toContain('Every Monday at 09:00 (Europe/Berlin)');
-  expect(page).not.toContain('Make it now');
+  expect(page).not.toContain('Create draft now');
   for (const path of ['', '/now', '/disable', '/delete'])
     expect((await bob(`${PATH}/roundups/${id}${path}`, form({ name: 'Mine' }))).status).toBe(403);
   const other = await create({ name: 'Theirs' }, 'org_b', await connectGithub(app, 'org_b', 'other/rocket'));

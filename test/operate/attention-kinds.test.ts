@@ -161,7 +161,7 @@ const CAUSES: Record<
          VALUES ('${id}', 's', '', 1, 'failed', 8, 0, 'd', 'No text', '${now()}')`,
       );
     },
-    '1 draft was given up after several attempts (No text)',
+    '1 draft failed after several attempts (No text)',
     'These drafts are missing until a person tries again.',
     'trigger retry',
   ],

@@ -80,7 +80,7 @@ test('a hook can tell what needs attention, unless it starts builds', async () =
   await add('slack', '/hook', { about: 'attention' });
   const [hook] = await hooks();
   expect(hook).toMatchObject({ kind: 'slack', about: 'attention' });
-  expect(await text(HOOKS)).toContain('What needs attention');
+  expect(await text(HOOKS)).toContain('Attention');
   const changes = { begun: [{ ...item, message: hostile }], ended: [] };
   await app.db.write((tx) => queueNotices(tx, app.deps, changes));
   await send();
@@ -172,7 +172,7 @@ test('the secret rotates, and the hook is disabled and deleted', async () => {
   const path = `${HOOKS}/${(await hooks())[0]?.id}`;
   const rotated = await (await owner(`${path}/rotate`, {})).text();
   expect(rotated).toContain('whsec_');
-  expect(rotated).toContain('signs each request too for the next 24 hours');
+  expect(rotated).toContain('also signs each request for the next 24 hours');
   await owner(`${path}/disable`, {});
   expect(await text(path)).toContain('tag disabled');
   expect((await owner(`${path}/delete`, {})).headers.get('location')).toBe(HOOKS);

@@ -113,7 +113,7 @@ async function handle(response, sent) {
   if (response.status >= 500 || response.status === 429 || response.status === 408) {
     return retry('Not saved: the server is busy.');
   }
-  if (!response.ok || response.redirected) return stop('Not saved: the server refused the text.');
+  if (!response.ok || response.redirected) return stop('Not saved: the server did not accept the text.');
   const template = document.createElement('template');
   template.innerHTML = await response.text();
   const answer = template.content.firstElementChild;
@@ -131,7 +131,7 @@ async function handle(response, sent) {
       form.dataset.status = 'published';
       return stop('Not saved: this post was published. Press Save to change it.');
     default:
-      announce(`Not saved: ${answer?.textContent ?? 'the response is not readable.'}`);
+      announce(`Not saved: ${answer?.textContent ?? 'the response could not be read.'}`);
       return 'invalid';
   }
 }

@@ -102,7 +102,7 @@ export const routes: readonly Page[] = [
   ),
   post(`${PATH}/:historyId/stop`, 'owner', async ({ deps, organization, params }) => {
     const { id, status } = await stopHistory(deps, organization.id, params.historyId ?? '');
-    const done = status === 'stopped' ? 'Stopped. The drafts of what was read stay.' : undefined;
+    const done = status === 'stopped' ? 'Import stopped. The drafts that it wrote stay.' : undefined;
     return redirect(`import/${id}`, done);
   }),
   post(`${PATH}/:historyId/publish`, 'member', async (visit) => {
@@ -361,7 +361,7 @@ function NotConnected({ integration: { id, type }, name }: State) {
   return (
     <div class="note" id="next-releases">
       <p>
-        <strong>New releases of {name} do not arrive yet.</strong> The import read the past alone.{' '}
+        <strong>New releases of {name} do not arrive yet.</strong> The import read only past releases.{' '}
         {isOwner ? 'Choose how the next ones arrive:' : `Ask an owner of ${organization.name} to connect it.`}
       </p>
       {isOwner && (

@@ -172,12 +172,12 @@ export const kindWords: Readonly<Record<HookKind, { name: string; does: string; 
 export const subjectWords: Readonly<Record<HookSubject, { name: string; does: string }>> = {
   posts: { name: 'Posts', does: 'Follows published changelog posts.' },
   attention: {
-    name: 'What needs attention',
-    does: 'Sends one message when something in the organization needs a person, and one when it no longer does.',
+    name: 'Attention',
+    does: 'Sends a message when something in the organization needs a person, and when it no longer does.',
   },
   'attention-and-server': {
-    name: 'What needs attention, and the server',
-    does: 'Sends one message when something in the organization or on the server needs a person, and one when it no longer does.',
+    name: 'Attention, including the server',
+    does: 'Sends a message when something in the organization or on the server needs a person, and when it no longer does.',
   },
 };
 

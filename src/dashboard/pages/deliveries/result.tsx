@@ -308,7 +308,7 @@ const words: readonly (readonly [outcome: Outcome, text: string])[] = [
   ['kept', 'Your text was kept'],
   ['unchanged', 'No changes'],
   ['filtered', 'Filtered out'],
-  ['queued', 'Trigger is off'],
+  ['queued', 'Trigger is disabled'],
 ];
 
 /** The result of a processed entry, in a few words for its row of the log. */

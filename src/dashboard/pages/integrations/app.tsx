@@ -121,8 +121,8 @@ async function showForm(
     },
     <FormError error={refused ?? problem} />,
     <p class="lede">
-      An App needs no person's token. It reads the repositories that you choose at {provider}, with tokens
-      that expire after an hour, and one webhook serves them all.
+      An App doesn't depend on anyone's personal token. It reads the repositories that you choose at{' '}
+      {provider}, with tokens that expire after an hour, and one webhook serves them all.
     </p>,
     <LocalAddressNote url={deps.publicUrl()} type={type} pollFor={organization.id} />,
     <ol>

@@ -160,7 +160,8 @@ function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFai
         {app && (
           <div class="more stack">
             <p class="hint">
-              For a team: a {app.name} needs no person's token, and you choose its repositories at {name}.
+              For a team: a {app.name} doesn't depend on anyone's personal token, and you choose its
+              repositories at {name}.
             </p>
             <LinkButton to={`integrations/${app.path}/new`} label={`Create ${app.name}`} />
           </div>

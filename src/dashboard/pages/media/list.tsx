@@ -57,7 +57,7 @@ const UploadForm = Type.Object({
     label: 'Image',
     inputType: 'file',
     accept: imageTypes.join(','),
-    hint: 'PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the place, the camera and other metadata.',
+    hint: 'PNG, JPEG, GIF, WebP or AVIF, at most 10 MB. Tidings removes the location and other metadata.',
   }),
   alt: Type.String({
     label: 'Description',

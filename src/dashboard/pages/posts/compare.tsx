@@ -127,7 +127,7 @@ async function showForm(visit: MemberVisit, error?: AppError) {
           <Field {...repository} />
           <div class="pair-fields">
             <Field {...range} />
-            <Select {...contentType} options={typeOptions} all="As the trigger, or changelog" />
+            <Select {...contentType} options={typeOptions} all="From the trigger, or changelog" />
           </div>
           <Select {...trigger} options={options} all="Built-in" />
         </>

@@ -52,14 +52,14 @@ export const routes: readonly Page[] = [
             name="status"
             all="All statuses"
             options={statusOptions}
-            hint="A changelog has published posts unless you choose drafts."
+            hint="The format Changelog has published posts unless you choose drafts."
           />
           <Select
             label="Type"
             name="contentType"
             all="All types"
             options={typeOptions}
-            hint="A changelog has changelog posts unless you choose another type."
+            hint="The format Changelog has changelog posts unless you choose another type."
           />
         </div>
         <button type="submit" class="button go">

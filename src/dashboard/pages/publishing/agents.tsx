@@ -13,7 +13,7 @@ const PATH = '/dashboard/:organizationId/publishing/agents';
 const SwitchForm = Type.Object({
   isMcpOn: Type.Boolean({
     label: 'Let agents read published posts',
-    hint: "The endpoint returns published changelog posts alone. Agents can't publish or overwrite anything.",
+    hint: "The endpoint returns only published changelog posts. Agents can't publish or overwrite anything.",
   }),
 });
 

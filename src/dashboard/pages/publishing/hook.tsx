@@ -191,7 +191,7 @@ function DangerZone({ hook }: { hook: Hook }) {
     <Section id="danger" title="Danger zone">
       {kind === 'signed' && (
         <Danger label="Rotate secret" to={`${path}/rotate`} button="Rotate secret" isMild isOnce>
-          Creates a new signing secret. The current one signs each request too for the next 24 hours.
+          Creates a new signing secret. The current one also signs each request for the next 24 hours.
         </Danger>
       )}
       {isEnabled ? (
@@ -287,12 +287,12 @@ function describeState({ state, attempts, notice }: HookMessage, { kind, isEnabl
         ? 'Not sent: the hook was disabled.'
         : `Tidings stopped trying after ${counted(attempts, 'attempt')}.`;
     case 'merged':
-      if (notice !== null) return 'Not sent: the item ended before, or was muted.';
+      if (notice !== null) return 'Not sent: the item cleared first, or was muted.';
       return isDeploy(kind)
-        ? 'No request of its own: a later change started the build.'
+        ? 'A later change started the build.'
         : 'Not announced: many posts were published at once.';
     case 'queued':
-      if (attempts > 0) return 'The last attempt failed. Tidings tries again.';
+      if (attempts > 0) return 'The last attempt failed. Tidings will retry it.';
       return isDeploy(kind) ? 'The build starts after 30 seconds without changes.' : 'Waiting to be sent.';
   }
 }

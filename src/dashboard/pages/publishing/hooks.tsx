@@ -181,7 +181,7 @@ export function secretPage(
       languages.
       {what === 'is added'
         ? ''
-        : ' The previous secret signs each request too for the next 24 hours, so replace it at the receiver by then.'}
+        : ' The previous secret also signs each request for the next 24 hours, so replace it at the receiver by then.'}
     </p>,
     <div class="bar after">
       <LinkButton to={`${HOOKS}/${id}`} label="Open hook" kind="go" />

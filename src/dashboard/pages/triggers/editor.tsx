@@ -115,7 +115,7 @@ export async function editorPage(
               Preview template
             </button>
           </div>
-          <p class="hint">Shows the post of the event, with the templates as you type them.</p>
+          <p class="hint">Shows the post that this event makes, as you type.</p>
           {preview.hint}
           <p role="status" class="hidden" data-preview-status />
           <div data-preview-result>{preview.result}</div>

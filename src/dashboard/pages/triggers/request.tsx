@@ -31,9 +31,9 @@ const RequestForm = Type.Object({
 });
 
 const states: Readonly<Record<RequestPreview['state'], string>> = {
-  open: 'Open. It adds this when it is merged as it is now.',
-  merged: 'Merged. It adds this.',
-  closed: 'Closed without a merge. It would have added this.',
+  open: 'Open. Merged as it is now, it adds this:',
+  merged: 'Merged. It adds this:',
+  closed: 'Closed without a merge. It would have added this:',
 };
 
 export const routes: readonly Page[] = [get(PATH, 'member', showPage)];
@@ -106,8 +106,7 @@ function render(value: string, error: AppError | undefined, result: ComponentChi
     {
       title: 'Preview a pull request',
       crumbs: [{ to: 'triggers', label: 'Triggers' }],
-      facts:
-        'What it adds to your drafts, and why. Tidings only reads: it writes nothing here or at the provider.',
+      facts: 'See what it adds to your drafts, and why. Tidings changes nothing here or at the provider.',
       error,
     },
     <form method="get" class="stack wide">
@@ -150,7 +149,7 @@ async function renderPreview(
                 {trigger && integration ? (
                   <Sentence trigger={trigger} integration={integration} />
                 ) : (
-                  'No enabled trigger takes it. By the built-in rules:'
+                  'No enabled trigger matches it. With the built-in rules:'
                 )}
               </h3>
               {filters !== '–' && <span class="dim">Only: {filters}</span>}

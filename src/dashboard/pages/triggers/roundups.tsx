@@ -50,7 +50,7 @@ export type NounOf = (type: ContentType) => string;
 const defaults = { ...RULE_DEFAULTS, weekday: `${RULE_DEFAULTS.weekday}` } as const;
 
 const RoundupForm = Type.Object({
-  name: Type.String({ label: 'Name', hint: 'It begins the title of each draft.' }),
+  name: Type.String({ label: 'Name', hint: 'The title of each draft starts with it.' }),
   cadence: choiceOf(CADENCES, { label: 'How often', default: defaults.cadence }),
   weekday: choiceOf(['1', '2', '3', '4', '5', '6', '7'], { label: 'Weekday', default: defaults.weekday }),
   time: Type.String({ label: 'Time' }),
@@ -243,7 +243,7 @@ function Item({ roundup, integrations, nounOf, last }: ItemProps) {
       </p>
       {isOwner && (
         <p>
-          <Action to={`${pathOf(roundup)}/now`} label="Make it now" busy="Making…" />
+          <Action to={`${pathOf(roundup)}/now`} label="Create draft now" busy="Creating…" />
         </p>
       )}
     </li>
@@ -310,7 +310,7 @@ function placeOptions({ integrations, teams }: Places, chosen: readonly string[]
     );
     const { many } = providerOf(type).words.place;
     const name = cutLine(integrationName(integration), 60);
-    const all = { value: optionOf(whole), label: `All ${many} of ${name}, also later ones` };
+    const all = { value: optionOf(whole), label: `All ${many} of ${name}, including later ones` };
     return parts.length === 1 && app === null && !chosen.includes(all.value) ? parts : [all, ...parts];
   });
   const known = new Set(options.map(({ value }) => value));
@@ -393,7 +393,8 @@ async function showNew(visit: MemberVisit, error?: AppError) {
     {
       title: 'New roundup',
       crumbs,
-      facts: 'One draft by the calendar, of what reached the default branches and what teams completed.',
+      facts:
+        'A draft every week or month, with the changes on default branches and the work that teams completed.',
       error,
     },
     places.integrations.length === 0 ? (
@@ -426,7 +427,7 @@ async function showRoundup(visit: MemberVisit, error?: AppError) {
       facts: capitalized(describeSchedule(roundup)),
       actions: isOwner && (
         <>
-          <Action to={`${path}/now`} label="Make it now" busy="Making…" />
+          <Action to={`${path}/now`} label="Create draft now" busy="Creating…" />
           <Action to={`${path}/${verb}`} label={label} />
         </>
       ),
@@ -466,8 +467,8 @@ async function showRoundup(visit: MemberVisit, error?: AppError) {
           button="Delete roundup"
           seen={openedWith(stored).seen}
         >
-          This roundup creates no more drafts, and the changes that it has collected are forgotten. Its posts
-          stay. You can't undo this.
+          This roundup creates no more drafts, and drops the changes that it has collected. Its posts stay.
+          You can't undo this.
         </Danger>
       </Section>
     ),
