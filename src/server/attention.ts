@@ -219,7 +219,7 @@ const findFailedTriggers: Find = async (tx) => {
     since: row.since,
     count: row.runs,
     message: `${integrationName(await getIntegration(tx, row.id))}: ${counted(row.runs, 'draft')} failed after several attempts${row.error === null ? '' : ` (${row.error})`}`,
-    effect: 'These drafts are missing until a person tries again.',
+    effect: 'These drafts are missing until somebody retries them.',
     action: `${tidings} trigger retry ${row.triggerId}`,
     path: `integrations/${row.id}/triggers/${row.triggerId}`,
   }));

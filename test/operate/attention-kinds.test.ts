@@ -162,7 +162,7 @@ const CAUSES: Record<
       );
     },
     '1 draft failed after several attempts (No text)',
-    'These drafts are missing until a person tries again.',
+    'These drafts are missing until somebody retries them.',
     'trigger retry',
   ],
   hook_failed: [

@@ -138,12 +138,16 @@ async function showTrash({ deps, organization, url }: MemberVisit) {
               cell: ({ deletedAt, actorName }) => (
                 <>
                   <When at={deletedAt} />
-                  {actorName !== null && <div class="hint">{actorName}</div>}
+                  {actorName !== null && (
+                    <div class="hint cut" title={actorName}>
+                      {actorName}
+                    </div>
+                  )}
                 </>
               ),
             },
             {
-              title: 'Removed',
+              title: 'Expires',
               isLabeled: true,
               class: 'dim',
               cell: ({ expiresAt }) => <When at={expiresAt} />,
