@@ -36,7 +36,6 @@ const blocks = (await Promise.all(found.flat().sort().map(blocksOf))).flat();
 /** Tests that run the blocks of a document in these languages. */
 const elsewhere: readonly [path: string, languages: string, test: string][] = [
   ['docs/client.md', 'ts', 'test/sdk/package.test.ts'],
-  ['docs/sites.md', 'ts js jsx astro njk', 'test/sites/sites.ts'],
   ['sdk/README.md', 'ts', 'test/sdk/package.test.ts'],
   ['docs/providers.md', 'ts diff', 'test/providers/guide.test.ts'],
   ['docs/proxies.md', 'caddyfile nginx', 'test/e2e/proxies.test.ts'],

@@ -10,7 +10,8 @@ import {
 import { type ApiResponse, type ApiService, apiFetch, etagOf, isFine, notTheApi } from './rest.ts';
 
 // The REST API of a code host: JSON in, JSON out, lists in pages, hooks below a repository. Each host adds its routes, its
-// shapes, and the meanings of its refusals.
+// shapes, and the meanings of its refusals. Not Octokit: its errors hold the whole request with its secrets, and its plugins
+// repeat writes and sleep within a request.
 
 export interface ClientOptions {
   clock?: Clock;

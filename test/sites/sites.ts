@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { systemClock } from '../../src/lib/time.ts';
 import { editPost } from '../../src/posts/service.ts';
@@ -12,7 +12,7 @@ import { LOCAL_HOSTS } from '../support/hook-receiver.ts';
 import { root, startProcess } from '../support/server.ts';
 import { createTestApp } from '../support/test-app.ts';
 
-// `bun run test:sites` builds the sites of docs/sites.md, as they stand there, with the packages that npm gives a reader
+// `bun run test:sites` builds the sites of docs/examples/, as they stand there, with the packages that npm gives a reader
 // today. They read a running service, in which the tests publish posts, and whose hooks call them.
 
 const PATIENCE_MS = 300_000;
@@ -48,7 +48,7 @@ const environment: Record<string, string> = {
   ASTRO_TELEMETRY_DISABLED: '1',
   NEXT_TELEMETRY_DISABLED: '1',
 };
-const recipes = await Bun.file(join(root, 'docs/sites.md')).text();
+const examples = join(root, 'docs/examples');
 
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
@@ -84,7 +84,7 @@ function statuses(): number[] {
   return before;
 }
 
-/** What a site has before the recipe: the fields of its package, and files. */
+/** What a site has before the example: the fields of its package, and files. */
 interface Starter {
   fields: Record<string, unknown>;
   files?: Record<string, string>;
@@ -116,20 +116,12 @@ const hugoStarter: Starter = {
   },
 };
 
-/** Writes the files of sections of the docs to a folder with this starter. */
-async function writeSite(name: string, headings: readonly string[], starter: Starter): Promise<string> {
+/** Writes the files of an example and `rebuild.mjs` to a folder with this starter. */
+async function writeSite(name: string, example: string, starter: Starter): Promise<string> {
   const site = join(folder, name);
   rmSync(site, { recursive: true, force: true });
-  let files = 0;
-  for (const heading of headings) {
-    const section = recipes.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-    for (const [, path = '', code = ''] of section.matchAll(/^`([^`]+)`[^\n]*:\n\n```\w+\n(.*?)^```$/gms)) {
-      mkdirSync(dirname(join(site, path)), { recursive: true });
-      await Bun.write(join(site, path), code);
-      files++;
-    }
-  }
-  expect(files).toBeGreaterThan(0);
+  cpSync(join(examples, example), site, { recursive: true });
+  cpSync(join(examples, 'rebuild.mjs'), join(site, 'rebuild.mjs'));
   for (const [path, text] of Object.entries(starter.files ?? {})) await Bun.write(join(site, path), text);
   await Bun.write(join(site, 'package.json'), JSON.stringify({ name, ...starter.fields }));
   return site;
@@ -234,7 +226,7 @@ const textOf = async (...path: string[]) => {
   return (await file.exists()) ? file.text() : '';
 };
 
-/** Starts the service of the docs, publishes a post, and waits for the page of the rebuilt site. */
+/** Starts the service of the example, publishes a post, and waits for the page of the rebuilt site. */
 async function rebuildsByHook(site: string, organizationId: string, variables: object, page: string) {
   await using hook = await hookOf(organizationId);
   const rebuilder = await startProcess([bun, 'rebuild.mjs'], {
@@ -257,7 +249,7 @@ describe('Astro', () => {
   test(
     'builds the site, skips unchanged posts, and removes those that are gone',
     async () => {
-      const site = await writeSite('astro', ['Astro', 'Rebuild when posts change'], astroStarter);
+      const site = await writeSite('astro', 'astro', astroStarter);
       const { organizationId, first, variables } = await organizationOf('astro');
       const dotEnv = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
       await Bun.write(join(site, '.env'), dotEnv.join(''));
@@ -291,7 +283,7 @@ describe('Astro', () => {
   test(
     'reads several pages, and only those that changed',
     async () => {
-      const site = await writeSite('astro-pages', ['Astro'], astroStarter);
+      const site = await writeSite('astro-pages', 'astro', astroStarter);
       const { organizationId, first, variables } = await organizationOf('astro_pages');
       const numbers = Array.from({ length: 249 }, (_, index) => index + 1);
       await app.addPosts(organizationId, ...numbers.map((number) => ({ id: `n${number}` })));
@@ -312,7 +304,7 @@ describe('Astro', () => {
   test(
     'has its types without a key, in which `astro check` finds no error, and is not built',
     async () => {
-      const site = await writeSite('astro-types', ['Astro'], astroStarter);
+      const site = await writeSite('astro-types', 'astro', astroStarter);
       const tsconfig = { extends: 'astro/tsconfigs/strict', include: ['.astro/types.d.ts', '**/*'] };
       await Bun.write(join(site, 'tsconfig.json'), JSON.stringify({ ...tsconfig, exclude: ['dist'] }));
       statuses();
@@ -370,7 +362,7 @@ describe('Astro', () => {
 test(
   'Eleventy builds the site, downloads nothing on 304, and rebuilds by the hook',
   async () => {
-    const site = await writeSite('eleventy', ['Eleventy', 'Rebuild when posts change'], eleventyStarter);
+    const site = await writeSite('eleventy', 'eleventy', eleventyStarter);
     const { organizationId, first, variables } = await organizationOf('eleventy');
     const build = () => run(['npm', 'run', 'build'], site, variables);
     statuses();
@@ -390,7 +382,7 @@ test(
 test(
   'Next.js serves static pages, and renews them when a signed hook arrives',
   async () => {
-    const site = await writeSite('next', ['Next.js'], nextStarter);
+    const site = await writeSite('next', 'nextjs', nextStarter);
     const { organizationId, first, variables } = await organizationOf('next');
     await using hook = await hookOf(organizationId);
     await run(['npm', 'run', 'build'], site, variables);
@@ -448,7 +440,7 @@ async function addressOf(output: ReadableStream<Uint8Array>): Promise<string> {
 test(
   'Hugo gets each post as a file with dates, and the posts of the last build go',
   async () => {
-    const site = await writeSite('hugo', ['Hugo'], hugoStarter);
+    const site = await writeSite('hugo', 'hugo', hugoStarter);
     const { organizationId, first, variables } = await organizationOf('hugo');
     const dates = { createdAt: '2026-02-03T04:05:06.000Z', updatedAt: '2099-01-01T00:00:00.000Z' };
     const posts = [

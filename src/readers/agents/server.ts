@@ -30,6 +30,7 @@ export async function answerMessage(
   message: unknown,
 ): Promise<Response> {
   let failure: unknown;
+  // `McpServer` would validate arguments with messages of its own.
   const server = new Server(
     { name: 'tidings', title: 'Tidings', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },

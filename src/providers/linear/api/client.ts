@@ -4,6 +4,8 @@ import { DAY_MS } from '../../../lib/time.ts';
 import { ALL_PUBLIC_TEAMS, type ProblemKind, ProviderProblem } from '../../api.ts';
 import { type ApiResponse, type ApiService, apiFetch, notTheApi, numberIn, serviceAt } from '../../rest.ts';
 
+// Not `@linear/sdk`: it has 3 MB, and its queries fetch webhooks with their secrets. Tests check our documents against its schema.
+
 /** The sentences of Linear's problems: what happened, then what to do. A `reason` is Linear's own. */
 export const words = {
   notEncrypted: () => 'LINEAR_API_URL must be an https URL, or one of this machine.',

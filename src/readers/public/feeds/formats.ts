@@ -2,8 +2,8 @@ import { generateAtomFeed, generateJsonFeed, generateRssFeed } from 'feedsmith';
 import { escapeHtml } from '../../../lib/markdown/html.ts';
 import type { Entry, Feed, FeedFile } from './feed.ts';
 
-// Feedsmith between a feed and its text. `routes.ts` loads this module at the first feed, because the library takes memory
-// and time that most starts don't need.
+// Feedsmith between a feed and its text: the package `feed` writes JSON Feed 1.0, and declares plain titles as HTML in Atom.
+// `routes.ts` loads this module at the first feed, because the library takes memory and time that most starts don't need.
 
 export const writers: Readonly<Record<FeedFile, (feed: Feed) => string>> = {
   'feed.atom': (feed) => withTightText(writeAtom(feed)),
