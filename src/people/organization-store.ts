@@ -4,14 +4,15 @@ import {
   eq,
   getTableColumns,
   gt,
+  inArray,
   isNotNull,
   isNull,
   type SQL,
   type SQLWrapper,
   sql,
 } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
-import { organizations } from '../../db/schema/organizations.ts';
+import { matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { memberships, organizations } from '../../db/schema/organizations.ts';
 import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { DeletedOrganization, Organization } from './organizations.ts';
@@ -93,18 +94,22 @@ export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
     .all();
 }
 
-/** In the trash, those that can still be restored: all, or the one with this id. Oldest first. */
+/** In the trash, those that can still be restored: all, the one with this id, those of an owner. Oldest first. */
 export async function listDeletedOrganizations(
   tx: ReadTx,
   now: Date,
-  id?: string,
+  { id, ownerId }: { id?: string; ownerId?: string | undefined } = {},
 ): Promise<DeletedOrganization[]> {
   const since = new Date(now.getTime() - ORGANIZATION_TRASH_DAYS * DAY_MS).toISOString();
-  const isIt = id === undefined ? undefined : eq(organizations.id, id);
+  const owned = tx
+    .select({ id: memberships.organizationId })
+    .from(memberships)
+    .where(matching(memberships, { userId: ownerId, role: 'owner' }));
+  const isOwned = ownerId === undefined ? undefined : inArray(organizations.id, owned);
   const rows = await tx
     .select({ ...columns, deletedAt: sql<string>`${deletedAt}` })
     .from(organizations)
-    .where(and(gt(deletedAt, since), isIt))
+    .where(and(gt(deletedAt, since), matching(organizations, { id }), isOwned))
     .orderBy(...oldestFirst)
     .all();
   return rows.map((row) => ({ ...row, expiresAt: expiryOf(row.deletedAt) }));

@@ -120,11 +120,14 @@ export function deleteOrganization(deps: AuditDeps, id: string, name: string): P
   );
 }
 
-/** Takes an organization out of the trash, with everything as it was. Throws `AppError` 404. */
-export function restoreOrganization(deps: AuditDeps, id: string): Promise<Organization> {
+/**
+ * Takes an organization out of the trash, with everything as it was. `ownerId`: for this person, who must own it. Throws
+ * `AppError` 404, which tells others nothing of it.
+ */
+export function restoreOrganization(deps: AuditDeps, id: string, ownerId?: string): Promise<Organization> {
   return deps.db.write(
     async (tx) => {
-      const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), id);
+      const [deleted] = await listDeletedOrganizations(tx, deps.clock.now(), { id, ownerId });
       if (deleted === undefined) {
         throw new AppError(404, `Organization ${id} is not in the trash`, {
           code: 'organization_not_in_trash',

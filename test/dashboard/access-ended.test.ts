@@ -61,7 +61,9 @@ describe('whose right ends right before a write, or while the provider answers, 
   const outside = { status: 401, end: () => moveSessions(-100), putBack: () => moveSessions(100) };
 
   // Both engines have the same code but for the check itself. A form that is tried leaves its change for the next ones.
-  const tried = forms.filter(({ path }) => testEngine === 'sqlite' || /settings|account/.test(path));
+  const tried = forms.filter(
+    ({ path }) => testEngine === 'sqlite' || /settings|account|organizations/.test(path),
+  );
 
   test.each(tried.map((page) => [page.path, page] as const))('%s', async (path, page) => {
     const { status, end, putBack } = page.access === 'user' ? outside : inside;

@@ -113,7 +113,7 @@ describe('a refused form', () => {
 
   test.each<[string, number]>([
     ['/dashboard/~/account', 3],
-    ['/dashboard/org_a/settings', 1],
+    ['/dashboard/org_a/settings', 2],
     ['/dashboard/org_a/settings/keys', 1],
     ['/dashboard/org_a/settings/members', 1],
     ['/dashboard/org_a/posts/~/new', 1],

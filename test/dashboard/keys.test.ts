@@ -132,7 +132,8 @@ describe('a key from the dashboard', () => {
     for (const what of ['revoke', 'delete']) {
       for (const id of [other.id, 'key_no', '..', '%2e%2e%2f', "'--"]) {
         const { status } = await visit(`${KEYS}/${encodeURIComponent(id)}/${what}`, form());
-        expect([404, 405]).toContain(status);
+        // `keys/../delete` is the form that deletes the organization, without its confirmation.
+        expect([400, 404, 405]).toContain(status);
       }
     }
     expect(await allRows(app.db)).toEqual(before);

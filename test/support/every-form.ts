@@ -216,6 +216,8 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/settings/members/:userId/password-link': () => ({ fields: { mark: 'link' } }),
   '/settings/members/:userId/role': () => ({ fields: { role: 'owner' } }),
   '/settings/members/:userId/remove': () => ({}),
+  '/settings/delete': () => ({ fields: { confirm: 'Renamed' } }),
+  '/dashboard/~/organizations/restore': ({ organizationId = '' }) => ({ fields: { id: organizationId } }),
   '/dashboard/~/account/sessions/end': ({ otherSession = '' }) => ({ fields: { session: otherSession } }),
   '/dashboard/~/account/password': () => ({
     fields: { current: 'correct horse battery', password: 'quiet orange ladder wind' },

@@ -1,8 +1,11 @@
 import { Type } from '@sinclair/typebox';
 import { AppError } from '../../lib/app-error.ts';
+import { capitalized, cutLine } from '../../lib/text.ts';
 import { knownZone } from '../../lib/time.ts';
 import { changePassword } from '../../people/accounts.ts';
 import { createOwnOrganization } from '../../people/members.ts';
+import { listDeletedOrganizations } from '../../people/organization-store.ts';
+import { type DeletedOrganization, restoreOrganization } from '../../people/organizations.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
 import { choiceOf, newPasswordField, readFields } from '../fields.ts';
@@ -85,6 +88,15 @@ export const routes: readonly Page[] = [
     },
   ),
 
+  post('/dashboard/~/organizations/restore', 'user', async ({ deps, user, memberships, form }) => {
+    const id = form.get('id')?.slice(0, 64) ?? '';
+    // Another owner may have restored it a moment ago.
+    const there = memberships.find(({ organization }) => organization.id === id)?.organization;
+    const { name } = there ?? (await restoreOrganization(deps, id, user.id));
+    const done = `Restored “${cutLine(name, 100)}”. Its keys, public page, triggers, schedules, and hooks work again.`;
+    return redirect(`/dashboard/${id}`, done);
+  }),
+
   postForm(
     `${PATH}/password`,
     'user',
@@ -133,15 +145,32 @@ function readAppearance({ form }: Visit): Preferences {
   return { theme, density, fixedZone, hasShortcuts: shortcuts };
 }
 
-function showNoOrganization({ deps, user, memberships }: UserVisit) {
-  const mayCreate = mayCreateOrganization(deps.organizationCreation, memberships);
+/** Those in the trash that the person can restore. */
+const readDeleted = ({ deps, user }: UserVisit) =>
+  deps.db.read((tx) => listDeletedOrganizations(tx, deps.clock.now(), { ownerId: user.id }));
+
+/** An owner of one in the trash counts as an owner, as `createOwnOrganization` does. */
+function mayCreate({ deps, memberships }: Visit, deleted: readonly DeletedOrganization[]): boolean {
+  const owned = deleted.map(() => ({ role: 'owner' as const }));
+  return mayCreateOrganization(deps.organizationCreation, [...memberships, ...owned]);
+}
+
+async function showNoOrganization(visit: UserVisit) {
+  const deleted = await readDeleted(visit);
+  const isMaker = mayCreate(visit, deleted);
+  const ways = [
+    deleted.length > 0 && 'restore one from the trash',
+    'ask an owner for an invitation link',
+    isMaker && 'create your own',
+  ];
+  const next = new Intl.ListFormat('en', { type: 'disjunction' }).format(ways.filter((way) => way !== false));
   return view(
     {
       title: 'No organization',
       isSheet: true,
-      facts: `Your account ${user.email} doesn't belong to an organization. Ask an owner for an invitation link${mayCreate ? ', or create your own' : ''}.`,
+      facts: `Your account ${visit.user.email} doesn't belong to an organization. ${capitalized(next)}.`,
     },
-    mayCreate && <Organizations error={undefined} />,
+    (isMaker || deleted.length > 0) && <Organizations error={undefined} deleted={deleted} />,
     <p>
       <a href={PATH}>Your account</a>
     </p>,
@@ -150,9 +179,10 @@ function showNoOrganization({ deps, user, memberships }: UserVisit) {
 }
 
 async function showAccount(
-  { deps, user, sessionHash }: UserVisit,
+  visit: UserVisit,
   errors: { password?: AppError; organization?: AppError; appearance?: AppError } = {},
 ) {
+  const { deps, user, sessionHash } = visit;
   const now = deps.clock.now();
   const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
   return view(
@@ -163,7 +193,7 @@ async function showAccount(
       isWide: true,
       error: errors.password ?? errors.organization ?? errors.appearance,
     },
-    <Organizations error={errors.organization} />,
+    <Organizations error={errors.organization} deleted={await readDeleted(visit)} />,
     <Appearance error={errors.appearance} />,
     <h2>Change your password</h2>,
     <FormOf
@@ -177,12 +207,14 @@ async function showAccount(
   );
 }
 
-function Organizations({ error }: { error: AppError | undefined }) {
-  const { deps, memberships } = useVisit();
+function Organizations(props: { error: AppError | undefined; deleted: readonly DeletedOrganization[] }) {
+  const { error, deleted } = props;
+  const visit = useVisit();
+  const { memberships } = visit;
   return (
     <>
       <h2 id="organizations">Your organizations</h2>
-      {memberships.length === 0 && <p>You don't belong to an organization yet.</p>}
+      {memberships.length + deleted.length === 0 && <p>You don't belong to an organization yet.</p>}
       <ul class="plain">
         {memberships.map(({ organization: { id, name }, role }) => (
           <li>
@@ -190,7 +222,8 @@ function Organizations({ error }: { error: AppError | undefined }) {
           </li>
         ))}
       </ul>
-      {mayCreateOrganization(deps.organizationCreation, memberships) && (
+      {deleted.length > 0 && <Trash deleted={deleted} />}
+      {mayCreate(visit, deleted) && (
         <FormOf
           schema={OrganizationForm}
           error={error}
@@ -201,6 +234,24 @@ function Organizations({ error }: { error: AppError | undefined }) {
         />
       )}
     </>
+  );
+}
+
+function Trash({ deleted }: { deleted: readonly DeletedOrganization[] }) {
+  return (
+    <ul class="card rows">
+      {deleted.map(({ id, name, deletedAt, expiresAt }) => (
+        <li>
+          <div class="grow">
+            <strong>{name}</strong> <span class="dim">in the trash</span>
+            <div class="hint">
+              Deleted <When at={deletedAt} />, removed for good <When at={expiresAt} />
+            </div>
+          </div>
+          <Action to="/dashboard/~/organizations/restore" label="Restore" fields={{ id }} />
+        </li>
+      ))}
+    </ul>
   );
 }
 

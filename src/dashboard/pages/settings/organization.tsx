@@ -1,11 +1,19 @@
 import { Type } from '@sinclair/typebox';
 import { forecastLog, type LogForecast } from '../../../integrations/deliveries/count-store.ts';
 import type { AppError } from '../../../lib/app-error.ts';
+import { cutLine } from '../../../lib/text.ts';
+import { formatDay } from '../../../lib/time.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
-import { changeOrganization, type Organization, Plan } from '../../../people/organizations.ts';
+import { ORGANIZATION_TRASH_DAYS } from '../../../people/organization-store.ts';
+import {
+  changeOrganization,
+  deleteOrganization,
+  type Organization,
+  Plan,
+} from '../../../people/organizations.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
-import { editForm } from '../../submission.ts';
-import { counted, Facts, When } from '../../view/elements.tsx';
+import { editForm, postForm } from '../../submission.ts';
+import { counted, Facts, Link, Section, When } from '../../view/elements.tsx';
 import { Choice, Field, FormOf } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
@@ -15,27 +23,58 @@ const SettingsForm = Type.Object({
   plan: Type.Union(Plan.anyOf, { label: 'Delivery log', problem: 'Choose how long to keep the log.' }),
 });
 
+const DeletionForm = Type.Object({
+  confirm: Type.String({ label: 'Organization name', subject: 'The confirmation' }),
+});
+
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showSettings(visit)),
 
-  editForm(PATH, 'owner', SettingsForm, showSettings, async ({ deps, organization }, values, merge) => {
-    const typed = { ...values, name: values.name.trim() };
-    const { plan } = await changeOrganization(deps, organization.id, (stored) =>
-      merge.changes(typed, editable(stored)),
-    );
-    const isOther = plan !== organization.plan;
-    const then = isOther ? ` Tidings keeps new log entries for ${retentionDaysOf[plan]} days.` : '';
-    return redirect('settings', `Saved.${then}`);
-  }),
+  editForm(
+    PATH,
+    'owner',
+    SettingsForm,
+    (visit, error) => showSettings(visit, { settings: error }),
+    async ({ deps, organization }, values, merge) => {
+      const typed = { ...values, name: values.name.trim() };
+      const { plan } = await changeOrganization(deps, organization.id, (stored) =>
+        merge.changes(typed, editable(stored)),
+      );
+      const isOther = plan !== organization.plan;
+      const then = isOther ? ` Tidings keeps new log entries for ${retentionDaysOf[plan]} days.` : '';
+      return redirect('settings', `Saved.${then}`);
+    },
+  ),
+
+  postForm(
+    `${PATH}/delete`,
+    'owner',
+    DeletionForm,
+    (visit, error) => showSettings(visit, { deletion: error }),
+    async ({ deps, organization, look }, { confirm }) => {
+      const { name, expiresAt } = await deleteOrganization(deps, organization.id, confirm);
+      const end = formatDay(expiresAt, look.zone);
+      const done = `“${cutLine(name, 100)}” is in the trash until ${end}. Restore it under Your account.`;
+      return redirect('/dashboard', done);
+    },
+  ),
 ];
 
 const editable = ({ name, plan }: Pick<Organization, 'name' | 'plan'>) => ({ name, plan });
 
-async function showSettings({ deps, organization, isOwner }: MemberVisit, error?: AppError) {
+async function showSettings(
+  { deps, organization, isOwner }: MemberVisit,
+  errors: { settings?: AppError; deletion?: AppError } = {},
+) {
   const { id, name, plan } = organization;
   const log = await deps.db.read((tx) => forecastLog(tx, id, deps.clock.now()));
   return view(
-    { title: 'Settings', heading: 'Organization', tab: 'settings', error },
+    {
+      title: 'Settings',
+      heading: 'Organization',
+      tab: 'settings',
+      error: errors.settings ?? errors.deletion,
+    },
     <p class="lede">
       The name of this organization, and how long Tidings keeps entries of its delivery log.
     </p>,
@@ -43,7 +82,7 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
       <FormOf
         schema={SettingsForm}
         edits={{ noun: 'organization', stored: editable(organization) }}
-        error={error}
+        error={errors.settings}
         to="settings"
         button="Save settings"
         controls={{
@@ -74,6 +113,35 @@ async function showSettings({ deps, organization, isOwner }: MemberVisit, error?
         ]}
       />
     ),
+    isOwner && <Deletion name={name} error={errors.deletion} />,
+  );
+}
+
+function Deletion({ name, error }: { name: string; error: AppError | undefined }) {
+  return (
+    <Section id="danger" title="Danger zone">
+      <p>
+        Deleting this organization moves it to the trash. Its API keys, public page, feeds, images, and
+        webhook URLs stop working at once. Its triggers, polling, schedules, and hooks stop too, and members
+        no longer see it.
+      </p>
+      <p>
+        For {ORGANIZATION_TRASH_DAYS} days, any owner can restore it under{' '}
+        <a href="/dashboard/~/account#organizations">Your account</a>, with everything it has. After that,
+        Tidings removes it for good. The webhooks at the provider stay. To remove them too,{' '}
+        <Link to="integrations">disconnect the integrations</Link> first.
+      </p>
+      <FormOf
+        schema={DeletionForm}
+        error={error}
+        to="settings/delete"
+        button="Delete organization"
+        kind="bad"
+        controls={{
+          confirm: (field) => <Field {...field} hint={['Type ', <strong>{name}</strong>, ' to confirm.']} />,
+        }}
+      />
+    </Section>
   );
 }
 
