@@ -181,13 +181,13 @@ export function formatDay(at: Time, timeZone: string): string {
 }
 
 /** Such as "Nov 24, 2026, 09:00", where the page names the zone. An hour that comes twice has its offset. */
-export function formatTime(at: Time, timeZone: string): string {
+export function formatTime(at: Time, timeZone: string, smallestUnit: 'minute' | 'second' = 'minute'): string {
   const zoned = onClock(at, timeZone);
-  const text = `${formatDay(at, timeZone)}, ${zoned.toPlainTime().toString({ smallestUnit: 'minute' })}`;
+  const text = `${formatDay(at, timeZone)}, ${zoned.toPlainTime().toString({ smallestUnit })}`;
   return isRepeated(zoned) ? `${text} ${offsetIn(zoned)}` : text;
 }
 
-/** To the second, and with its offset unless the zone is UTC, such as "Nov 24, 2026, 09:00:12 UTC+1". */
+/** To copy elsewhere: to the second, and with its offset unless the zone is UTC, such as "Nov 24, 2026, 09:00:12 UTC+1". */
 export function formatExactly(at: Time, timeZone: string): string {
   const zoned = onClock(at, timeZone);
   const clock = zoned.toPlainTime().toString({ smallestUnit: 'second' });

@@ -43,13 +43,7 @@ test.each([
   ['2026-11-16T23:30:00.000Z', 'Europe/Berlin', When, 'Nov 17, 2026', '00:30:00 UTC+1'],
   ['2026-11-16T23:30:00.000Z', 'Europe/Berlin', Clock, 'Nov 17, 2026, 00:30', '00:30:00 UTC+1'],
   ['2026-09-29T12:00:09.000Z', 'UTC', Clock, 'Sep 29, 2026, 12:00', '12:00:09'],
-  [
-    '2026-09-29T12:00:09.000Z',
-    'Asia/Kolkata',
-    Exactly,
-    'Sep 29, 2026, 17:30:09 UTC+5:30',
-    '17:30:09 UTC+5:30',
-  ],
+  ['2026-09-29T12:00:09.000Z', 'Asia/Kolkata', Exactly, 'Sep 29, 2026, 17:30:09', '17:30:09 UTC+5:30'],
   // The hour that comes twice in autumn: both, and the next.
   ['2027-10-31T00:30:00.000Z', 'Europe/Berlin', Clock, 'Oct 31, 2027, 02:30 UTC+2', '02:30:00 UTC+2'],
   ['2027-10-31T01:30:00.000Z', 'Europe/Berlin', Clock, 'Oct 31, 2027, 02:30 UTC+1', '02:30:00 UTC+1'],

@@ -252,7 +252,7 @@ export function Clock({ at }: { at: string | number }): VNode {
 /** A time to the second. */
 export function Exactly({ at }: { at: string | number }): VNode {
   const { zone } = useVisit().look;
-  return <Time at={at} text={(time) => formatExactly(time, zone)} />;
+  return <Time at={at} text={(time) => formatTime(time, zone, 'second')} />;
 }
 
 /** A time in the person's zone, with the exact one as its title. */

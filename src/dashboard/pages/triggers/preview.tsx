@@ -12,7 +12,7 @@ import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { cut as cutText } from '../../../lib/text.ts';
-import { formatExactly } from '../../../lib/time.ts';
+import { formatTime } from '../../../lib/time.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import { formState, readFields } from '../../fields.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
@@ -189,7 +189,7 @@ export async function previewFragment(visit: MemberVisit, trigger: Trigger, valu
 
 function nameOf({ title, createdAt }: Delivery, zone: string): string {
   const name = title.length > MAX_TITLE_LENGTH ? `${cutText(title, MAX_TITLE_LENGTH)}…` : title;
-  return `${name || 'Untitled'} (${formatExactly(createdAt, zone)})`;
+  return `${name || 'Untitled'} (${formatTime(createdAt, zone, 'second')})`;
 }
 
 /** Limits the posts on the page. */
