@@ -112,6 +112,10 @@ describe('the page of an import', () => {
     expect(html).toMatch(/href="[^"]+\/token"[^>]*>Connect webhook/);
     expect(html).toMatch(/href="[^"]+\/polling"[^>]*>Use polling/);
     expect(html).not.toContain('http-equiv');
+    for (const page of ['integrations', 'triggers']) {
+      const listed = await (await it.owner(`/dashboard/org_a/${page}`)).text();
+      expect(listed).toContain('<span class="tag soon">Not connected</span>');
+    }
     const response = await it.owner(`${it.path}/publish`, {});
     expect(response.headers.get('location')).toBe(it.path);
     expect((await postsOf(it.app)).map(({ status, createdAt }) => [status, createdAt.slice(0, 10)])).toEqual([

@@ -53,18 +53,19 @@ export async function showIntegrations(visit: MemberVisit, failure?: ConnectFail
     },
     <LocalAddressNote url={deps.publicUrl()} />,
     cards.map((overview) => {
-      const { id, type, enabled, repositories } = overview.integration;
+      const { integration, isHistoryOnly } = overview;
+      const { id, type, enabled, repositories } = integration;
       const path = `integrations/${id}`;
       const troubles = troublesOf(attention, id);
       return (
         <article class="card pad">
           <div class="bar">
             <h2 class="flat">
-              <Link to={path}>{integrationName(overview.integration)}</Link>
+              <Link to={path}>{integrationName(integration)}</Link>
             </h2>
             {/* Without repositories, the name is the provider's. */}
             {repositories.length > 0 && <span class="dim">{providerNames[type]}</span>}
-            <State troubles={troubles} isEnabled={enabled} />
+            <State {...{ troubles, isHistoryOnly }} isEnabled={enabled} />
           </div>
           <Troubles troubles={troubles} />
           <Overview {...overview} />

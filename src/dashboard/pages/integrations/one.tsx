@@ -103,7 +103,7 @@ export async function showIntegration(visit: MemberVisit, failure?: Failure) {
     {
       title: integrationName(integration),
       crumbs: [{ to: 'integrations', label: 'Integrations' }],
-      tag: <State troubles={troubles} isEnabled={enabled} />,
+      tag: <State {...{ troubles, isHistoryOnly }} isEnabled={enabled} />,
       facts: (
         <>
           {provider.name}, {isHistoryOnly ? 'imported' : 'connected'} <When at={createdAt} />

@@ -144,8 +144,14 @@ export const troublesOf = (attention: readonly AttentionItem[], id: string): Att
   attention.filter(({ path }) => path?.replace(/#.*/, '') === `integrations/${id}`);
 
 /** The state of an integration. */
-export function State({ troubles, isEnabled }: { troubles: readonly AttentionItem[]; isEnabled: boolean }) {
+export function State(props: {
+  troubles: readonly AttentionItem[];
+  isEnabled: boolean;
+  isHistoryOnly: boolean;
+}) {
+  const { troubles, isEnabled, isHistoryOnly } = props;
   if (troubles.length > 0) return <span class="tag failed">Needs attention</span>;
+  if (isHistoryOnly) return <span class="tag soon">Not connected</span>;
   return <Status status={isEnabled ? 'active' : 'disabled'} />;
 }
 

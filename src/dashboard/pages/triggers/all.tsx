@@ -87,8 +87,9 @@ export function Sentence({ trigger, integration }: Pick<Row, 'trigger' | 'integr
   );
 }
 
-function State({ trigger, failing }: Row) {
+function State({ trigger, failing, isHistoryOnly }: Row) {
   if (!trigger.enabled) return <Status status="disabled" />;
+  if (isHistoryOnly) return <span class="tag soon">Not connected</span>;
   return <Status status={failing === undefined ? 'active' : 'failing'} />;
 }
 
