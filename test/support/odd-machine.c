@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -35,6 +36,19 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   int result = real(clock, time);
   if (clock == CLOCK_REALTIME && state != NULL) time->tv_sec += state[1];
   return result;
+}
+
+// The kernel compares a deadline with the clock of the machine. Unless it is moved to that clock, each wait of a process whose
+// clock is behind ends at once, and threads of the engine that wait again and again take all processors.
+int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *deadline) {
+  static int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+  // The name alone finds the one of 2.2, for conditions of another form.
+  if (real == NULL) real = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+  if (real == NULL) real = REAL(int, pthread_cond_timedwait, pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+  struct timespec moved = *deadline;
+  // Others count from the start of the machine.
+  if (state != NULL && moved.tv_sec > 1000000000) moved.tv_sec -= state[1];
+  return real(condition, mutex, &moved);
 }
 
 int gettimeofday(struct timeval *restrict time, void *restrict zone) {
