@@ -88,10 +88,62 @@ test('everything from the environment', () => {
     hookPrivateHosts: new Set(),
     database: undefined,
     clientIpHeader: 'X-Forwarded-For',
+    oidc: undefined,
     organizationCreation: 'nobody',
     logLevel: 'silent',
     logFormat: 'json',
     metricsToken: 'a-token-of-sixteen',
+  });
+});
+
+describe('the settings of an identity provider', () => {
+  const rules = '[{"domain":"Acme.example","organization":"acme"}]';
+  const all = {
+    OIDC_ISSUER: 'https://sso.example.com/o/tidings/',
+    OIDC_CLIENT_ID: 'tidings',
+    OIDC_CLIENT_SECRET: 'secret',
+  };
+
+  test('are read together, and the issuer exactly as it is', () => {
+    expect(readConfig({}, { ...all, OIDC_RULES: rules, OIDC_PASSWORDS: 'off' }).oidc).toEqual({
+      issuer: 'https://sso.example.com/o/tidings/',
+      clientId: 'tidings',
+      clientSecret: 'secret',
+      name: 'single sign-on',
+      scopes: 'openid email',
+      rules: [{ organization: 'acme', role: 'member', domain: 'acme.example' }],
+      hasPasswords: false,
+    });
+  });
+
+  test('are refused in part, and over plain http', () => {
+    const problemsOf = (environment: Record<string, string>) => examineConfig({}, environment).problems;
+    expect(problemsOf({ OIDC_NAME: 'Acme' })).toEqual(['OIDC_NAME needs OIDC_ISSUER. Set both or neither']);
+    expect(problemsOf({ OIDC_ISSUER: all.OIDC_ISSUER })).toEqual([
+      'OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET. Set all three or none',
+    ]);
+    expect(problemsOf({ ...all, OIDC_ISSUER: 'http://sso.example.com' })[0]).toStartWith(
+      'OIDC_ISSUER must be an https URL',
+    );
+    expect(problemsOf({ ...all, OIDC_SCOPES: 'email' })[0]).toStartWith('OIDC_SCOPES must be scopes');
+  });
+
+  test.each([
+    'no JSON',
+    '{}',
+    '[{}]',
+    '[{"organization":"acme"}]',
+    '[{"domain":"acme.example"}]',
+    '[{"domain":"*.example","organization":"acme"}]',
+    '[{"domain":"","organization":"acme"}]',
+    '[{"claim":"groups","organization":"acme"}]',
+    '[{"value":"x","domain":"acme.example","organization":"acme"}]',
+    '[{"domain":"acme.example","organization":"acme","role":"admin"}]',
+    '[{"domain":"acme.example","organization":"acme","claims":"groups"}]',
+  ])('refuse the rules %s', (text) => {
+    expect(examineConfig({}, { ...all, OIDC_RULES: text }).problems[0]).toStartWith(
+      'OIDC_RULES must be a JSON list such as',
+    );
   });
 });
 

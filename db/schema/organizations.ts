@@ -71,8 +71,27 @@ export const memberships = sqliteTable(
     organizationId: partOf('organization_id', () => organizations.id),
     role: text({ enum: ['owner', 'member'] }).notNull(),
     createdAt: text('created_at').notNull(),
+    /** 1: a rule about the identity provider gave it, and each sign-in through the provider renews or ends it. */
+    byRule: integer('by_rule').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.userId, table.organizationId] }), oneOf(table.role)],
+);
+
+/** Persons of an identity provider who sign in as a user. */
+export const identities = sqliteTable(
+  'identities',
+  {
+    issuer: text().notNull(),
+    subject: text().notNull(),
+    userId: partOf('user_id', () => users.id),
+    /** The email address, or else the subject, for people to tell identities apart. */
+    name: text().notNull(),
+    createdAt: text('created_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.issuer, table.subject] }),
+    index('identities_by_user').on(table.userId),
+  ],
 );
 
 /** Sign-ins. The cookie's value is never stored: `hash` is its SHA-256. */
@@ -86,6 +105,23 @@ export const sessions = sqliteTable('sessions', {
   address: text(),
   userAgent: text('user_agent'),
 });
+
+/** Sessions that began at an identity provider, which may end them. */
+export const providerSessions = sqliteTable(
+  'provider_sessions',
+  {
+    hash: text()
+      .primaryKey()
+      .references(() => sessions.hash, { onDelete: 'cascade' }),
+    issuer: text().notNull(),
+    subject: text().notNull(),
+    /** The provider's ID of its own session (`sid`), where it has one. */
+    sid: text(),
+    /** The sealed ID token, which the provider wants back when the person signs out there. Null: it offers no sign-out. */
+    idToken: blob('id_token', { mode: 'buffer' }),
+  },
+  (table) => [index('provider_sessions_by_subject').on(table.issuer, table.subject)],
+);
 
 /** Links that work once: setting up, an invitation, choosing a password. `hash` is the SHA-256 of the token. */
 export const oneTimeLinks = sqliteTable(

@@ -37,6 +37,7 @@ import {
   type Visit,
 } from './page.ts';
 import { readPreferences, writePreferences } from './preferences.ts';
+import { FLOW_MS } from './sealed.ts';
 import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
 import { type Notice, renderFragment, renderPage, streamPage, type View } from './view/document.tsx';
 import { hrefOf } from './view/elements.tsx';
@@ -68,6 +69,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         memberships: [],
         sessionHash: '',
         knownBrowser: cookies.get('browser'),
+        flow: cookies.get('flow'),
         look: readPreferences(cookies.get('look'), cookies.get('zone')),
       };
       let visit = asStranger;
@@ -132,9 +134,12 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
             : remember && (await rememberBrowser(deps, remember));
           if (session !== undefined) cookies.set('session', session ?? '', session === null ? 0 : SESSION_MS);
           if (browser) cookies.set('browser', browser, BROWSER_MS);
+          if (answer.flow !== undefined)
+            cookies.set('flow', answer.flow ?? '', answer.flow === null ? 0 : FLOW_MS);
           if (answer.preferences) cookies.set('look', writePreferences(answer.preferences), LOOK_MS);
           if (answer.done !== undefined) cookies.set('notice', writeNotice(answer), NOTICE_MS);
         }
+        if (answer.kind === 'view' && answer.isSignedOut) cookies.set('session', '', 0);
       } catch (error) {
         answer = failed(error);
       }
@@ -289,7 +294,7 @@ function readNotice(cookie: string | null): Notice | null {
 /** Browsers take a `__Host-` cookie from this host over https alone, never from a subdomain or over http. */
 function cookiesOf(request: Request, isSecure: boolean) {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '');
-  type Name = 'session' | 'browser' | 'notice' | 'look' | 'zone';
+  type Name = 'session' | 'browser' | 'flow' | 'notice' | 'look' | 'zone';
   // The script sets the zone.
   const fullName = (name: Name) => `${isSecure && name !== 'zone' ? '__Host-' : ''}tidings_${name}`;
   return {

@@ -50,6 +50,8 @@ export interface Visit {
   sessionHash: string;
   /** The token of a browser that has signed in before. */
   knownBrowser: string | null;
+  /** The sealed state of a sign-in in several steps. */
+  flow: string | null;
   look: Look;
   /** The address of the organization's pages; absent outside of one. */
   base?: string;
@@ -91,6 +93,8 @@ export interface Redirect {
   undo?: string | undefined;
   /** The token of a session to begin; null ends the session. */
   session?: string | null;
+  /** The state of a sign-in in several steps, by `sealFlow`; null ends it. */
+  flow?: string | null;
   /** How the dashboard looks in this browser from now on. */
   preferences?: Preferences;
   /** The person whose known browser this becomes. Beginning a session does that too. */

@@ -29,6 +29,7 @@ import { routes as postsList } from './pages/posts/list.tsx';
 import { routes as postsSuggestion } from './pages/posts/suggestion.tsx';
 import { routes as postsTrash } from './pages/posts/trash.tsx';
 import { routes as postsVersions } from './pages/posts/versions.tsx';
+import { routes as provider } from './pages/provider.tsx';
 import { routes as publishingAgents } from './pages/publishing/agents.tsx';
 import { routes as publishingHook } from './pages/publishing/hook.tsx';
 import { routes as publishingHooks } from './pages/publishing/hooks.tsx';
@@ -46,6 +47,7 @@ import { routes as triggersRoundups } from './pages/triggers/roundups.tsx';
 
 export const pages: readonly Page[] = [
   ...signIn,
+  ...provider,
   ...start,
   ...account,
   ...jump,

@@ -39,7 +39,7 @@ export interface PublicPost {
 export interface PublicResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** The start of the body. */
+  /** The body, or its start. */
   text: string;
 }
 
@@ -112,6 +112,22 @@ export function postPublic(
     // A body that breaks off counts as far as it came: the status is known.
     await collect(response, chunks, options.maxBytes, signal).catch(() => undefined);
     const text = Buffer.concat(chunks).subarray(0, options.maxBytes).toString('utf8');
+    return { status: response.statusCode ?? 0, headers: response.headers, text };
+  });
+}
+
+/**
+ * Sends a request and returns the whole response, whatever its status. Follows no redirect. Throws `RefusedDownload` and
+ * others.
+ */
+export function requestPublic(
+  address: string,
+  request: Partial<PublicPost> & { method: string },
+  options: PublicConnectOptions & { maxBytes: number },
+): Promise<PublicResponse> {
+  return within(options, async (signal) => {
+    const response = await open(parse(address), request, options, signal);
+    const text = (await readWhole(response, options.maxBytes, signal)).toString('utf8');
     return { status: response.statusCode ?? 0, headers: response.headers, text };
   });
 }

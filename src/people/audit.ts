@@ -60,6 +60,8 @@ export const auditGroups = {
     'user.deleted',
     'password.changed',
     'password.link_created',
+    'identity.linked',
+    'identity.unlinked',
   ],
   organization: [
     'organization.created',

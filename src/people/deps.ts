@@ -9,6 +9,7 @@ import type { OpenProviderApi } from '../providers/api.ts';
 import type { OpenReader } from '../providers/reader.ts';
 import type { Actor } from './audit.ts';
 import type { KeyService } from './keys/store.ts';
+import type { IdentityProvider } from './oidc/provider.ts';
 
 export interface MediaPlace {
   /** Null: there is no place for them. */
@@ -18,6 +19,10 @@ export interface MediaPlace {
   /** How many bytes each organization may store. */
   readonly quotaBytes: number;
 }
+
+/** Whether people may sign in with a password. */
+export const passwordsWork = ({ identityProvider }: Pick<Deps, 'identityProvider'>): boolean =>
+  identityProvider?.hasPasswords !== false;
 
 /** The services that features get. Tests replace them. */
 export interface Deps {
@@ -43,6 +48,8 @@ export interface Deps {
   readonly plainHosts?: ReadonlySet<string>;
   /** Hosts that hooks may call in a private network and over plain http. */
   readonly hookPrivateHosts?: ReadonlySet<string>;
+  /** Where people may sign in. Absent: with a password alone. */
+  readonly identityProvider?: IdentityProvider | undefined;
   /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
   /** Opens a reader of a provider's repositories, with a token or without. */

@@ -32,6 +32,9 @@ const PER_CLIENT: Limit = { name: 'client', burst: 30, everyMs: 4_000 };
 /** Attempts on one account from all clients together, known browsers aside: 8,640 a day. */
 const PER_ACCOUNT: Limit = { name: 'account', burst: 100, everyMs: 10_000 };
 
+/** Returns from the identity provider to one client address, which each cost requests to the provider. */
+const PER_RETURN: Limit = { name: 'return', burst: 30, everyMs: 4_000 };
+
 /**
  * How far the clocks of two processes may differ, in milliseconds. An attempt that a fast clock counted is not forgotten
  * by a slower one, so that nobody gets more attempts by turning from one process to the other.
@@ -96,11 +99,10 @@ export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>
     },
 
     /** Counts an attempt of a session, a link or a client. Throws `AppError` 429. */
-    async count(source: string): Promise<void> {
-      const buckets = [bucketOf(PER_SOURCE, source)];
-      await requireAllowed(deps, buckets);
-      await count(deps, buckets);
-    },
+    count: (source: string) => countOne(deps, bucketOf(PER_SOURCE, source)),
+
+    /** Counts a return from the identity provider. Throws `AppError` 429. */
+    countReturn: (client: string) => countOne(deps, bucketOf(PER_RETURN, client)),
   };
 }
 
@@ -138,6 +140,11 @@ function requireFree(buckets: readonly (Bucket & { fullAt: number })[], now: num
 async function requireAllowed({ db, clock }: Needs, buckets: readonly Bucket[]): Promise<void> {
   const now = clock.now().getTime();
   requireFree(await db.read((tx) => readBuckets(tx, buckets, now)), now);
+}
+
+async function countOne(deps: Needs, bucket: Bucket): Promise<void> {
+  await requireAllowed(deps, [bucket]);
+  await count(deps, [bucket]);
 }
 
 /** Takes an attempt from each bucket, or from none. */

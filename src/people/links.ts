@@ -192,6 +192,24 @@ export async function choosePassword(
   );
 }
 
+/**
+ * Signs in by a link for a new password, where passwords don't work: the way in when the identity provider is away. Takes only
+ * links of the command line. Throws `AppError` 404.
+ */
+export async function signInByLink(deps: AuditDeps, token: string): Promise<string> {
+  const { hash, userId, organizationId } = await requireLink(deps, token, 'password');
+  if (userId === null || organizationId !== null) throw failure('bad_link');
+  return deps.db.write(
+    async (tx) => {
+      const works = await store.useLink(tx, hash, deps.clock.now());
+      const user = await store.findUser(tx, userId);
+      if (!works || user === null || !(await store.isActive(tx, userId))) throw failure('bad_link');
+      return beginSession(tx, deps, user, 'signed in by a one-time link');
+    },
+    changing(account(userId)),
+  );
+}
+
 /** The path of a link that lets one person join an organization. */
 export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
   const { token, row } = newLink(deps, 'invitation', { organizationId, role });

@@ -89,7 +89,8 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
       if (member.role === role) return;
       const wasOwner = member.role === 'owner';
       if (wasOwner) await requireOtherOwner(tx, key, member);
-      await store.updateRole(tx, key, role);
+      // A person decided, so rules of the identity provider leave it.
+      await store.updateRole(tx, key, role, 0);
       // Last: it waits for an invitation that the owner is creating.
       if (wasOwner) await store.deleteLinksOfOwners(tx, organizationId);
       await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);
@@ -130,7 +131,7 @@ async function requireOtherOwner(tx: WriteTx, key: store.MemberKey, { email }: M
   throw failure('last_owner', { email, organizations: [key.organizationId] });
 }
 
-async function recordMember(
+export async function recordMember(
   tx: WriteTx,
   deps: AuditDeps,
   action: AuditAction,

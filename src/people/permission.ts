@@ -98,10 +98,12 @@ export interface Member extends User {
   role: Role;
   /** Null: active. */
   disabledAt: string | null;
+  /** 1: a rule about the identity provider gave the role. */
+  byRule: number;
 }
 
 /** A person as the command line prints them. */
-export interface Account extends Omit<Member, 'role'> {
+export interface Account extends Omit<Member, 'role' | 'byRule'> {
   organizations: { organizationId: string; organizationName: string; role: Role }[];
 }
 
@@ -141,6 +143,30 @@ const failures = {
   too_many_organizations: [
     400,
     ({ limit }: Details) => `You belong to ${limit} organizations, which is the limit.`,
+  ],
+  passwords_off: [
+    403,
+    'This server does not let people sign in with a password. Sign in through the identity provider.',
+  ],
+  flow_lost: [400, 'This sign-in has expired, was already used, or began in another browser. Start again.'],
+  no_entry: [
+    403,
+    ({ name, email }: Details) =>
+      `You are signed in at ${name} as ${email}, but no rule of this server lets you in. Ask an owner for an invitation link, or the administrator of this server for a rule.`,
+  ],
+  no_verified_email: [
+    403,
+    ({ name }: Details) =>
+      `${name} sent no email address that it has verified, which a new account needs. Ask who manages your accounts there, then try again.`,
+  ],
+  identity_taken: [
+    409,
+    ({ name }: Details) => `This account of ${name} already signs in as another person of Tidings.`,
+  ],
+  sign_in_again: [403, 'You signed in more than ten minutes ago. Sign out, sign in again, then try again.'],
+  only_way_in: [
+    409,
+    'You could no longer sign in without it. Choose a password first: ask the administrator of this server for a link.',
   ],
   too_many_attempts: [
     429,

@@ -26,14 +26,28 @@ export interface Guarded {
   signal: AbortSignal;
 }
 
+export type PasswordAttempt = {
+  email: string;
+  password: string;
+  source: string;
+  browser: string | null;
+} & Guarded;
+
 /**
  * Returns the token of a new session. `source` is the client's address group, `browser` the token of a known browser.
  * Throws `AppError` 401 without telling whether the address or the password is wrong, 403, and 429.
  */
-export async function signIn(
+export function signIn(deps: AuditDeps & Pick<Deps, 'secrets'>, input: PasswordAttempt): Promise<string> {
+  return withPassword(deps, input, (tx, user) => beginSession(tx, deps, user));
+}
+
+/** Verifies a password, and then writes. Throws as `signIn` does. */
+export async function withPassword<Result>(
   deps: AuditDeps & Pick<Deps, 'secrets'>,
-  input: { email: string; password: string; source: string; browser: string | null } & Guarded,
-): Promise<string> {
+  input: PasswordAttempt,
+  work: (tx: WriteTx, user: User) => Promise<Result>,
+  alone = false,
+): Promise<Result> {
   const { guard, signal } = input;
   const email = input.email.trim().toLowerCase().slice(0, 254);
   const user = await deps.db.read((tx) => store.findCredentials(tx, email));
@@ -54,9 +68,9 @@ export async function signIn(
       // The account may have changed while the password was verified.
       if (!(await store.isActive(tx, user.id, hash))) throw failure('wrong_credentials');
       await attempt.succeed(tx);
-      return beginSession(tx, deps, user);
+      return work(tx, user);
     },
-    changing(account(user.id), THROTTLES),
+    alone ? {} : changing(account(user.id), THROTTLES),
   );
 }
 
@@ -64,6 +78,7 @@ export async function beginSession(
   tx: WriteTx,
   deps: AuditDeps,
   user: Pick<User, 'id' | 'email'>,
+  how = 'signed in',
 ): Promise<string> {
   const { token, hash } = newSecret();
   const now = deps.clock.now();
@@ -71,7 +86,7 @@ export async function beginSession(
   const lastUsedAt = now.getTime();
   const expiresAt = lastUsedAt + SESSION_MS;
   await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt });
-  await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, 'signed in');
+  await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, how);
   return token;
 }
 

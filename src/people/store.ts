@@ -66,7 +66,8 @@ export type MemberKey = Pick<NewMembership, 'userId' | 'organizationId'>;
 export async function insertMembership(tx: WriteTx, membership: NewMembership): Promise<void> {
   const { userId, organizationId, role } = memberships;
   const target = [userId, organizationId];
-  const promotion = { target, set: { role: membership.role }, setWhere: ne(role, 'owner') };
+  const { role: given, byRule = 0 } = membership;
+  const promotion = { target, set: { role: given, byRule }, setWhere: ne(role, 'owner') };
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 
@@ -88,6 +89,11 @@ export async function listMemberships(
     .where(eq(memberships.userId, person))
     .orderBy(...byName)
     .all();
+}
+
+/** The memberships of a person, also in the trash. */
+export async function listOwnMemberships(tx: ReadTx, userId: string) {
+  return await tx.select().from(memberships).where(eq(memberships.userId, userId)).all();
 }
 
 /** The roles of a person in all organizations, also in the trash; they stay so until the commit. */
@@ -114,7 +120,12 @@ export async function findMember(tx: ReadTx, key: MemberKey): Promise<Member | n
 
 async function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Promise<Member[]> {
   return await tx
-    .select({ ...userColumns, role: memberships.role, disabledAt: users.disabledAt })
+    .select({
+      ...userColumns,
+      role: memberships.role,
+      byRule: memberships.byRule,
+      disabledAt: users.disabledAt,
+    })
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(isWanted)
@@ -122,8 +133,9 @@ async function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Promise<Mem
     .all();
 }
 
-export async function updateRole(tx: WriteTx, key: MemberKey, role: Role): Promise<void> {
-  await tx.update(memberships).set({ role }).where(isMembership(key)).run();
+/** `byRule`: 1 when a rule about the identity provider gives the role, 0 when a person does. */
+export async function updateRole(tx: WriteTx, key: MemberKey, role: Role, byRule: 0 | 1): Promise<void> {
+  await tx.update(memberships).set({ role, byRule }).where(isMembership(key)).run();
 }
 
 export async function deleteMembership(tx: WriteTx, key: MemberKey): Promise<void> {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { codeOf } from '../lib/app-error.ts';
 import { thisUser } from '../lib/disk.ts';
 import type { S3Access } from '../lib/file-store.ts';
+import { readRules } from '../people/oidc/rules.ts';
 import { type S3Prefix, type SettingName, settingNames, settingOf, type Value } from './settings.ts';
 
 // The only reader of the environment. Each variable is also a flag of `serve`, which wins over it. A secret may be in a file
@@ -42,7 +43,7 @@ export const terminalName = (): string => Bun.env.TERM ?? '';
 /** Reads the same settings without throwing. Every null in `config` has its line in `problems`. */
 export function examineConfig(flags: Environment = {}, environment: Environment = Bun.env) {
   const problems: string[] = [];
-  const textOf = (name: SettingName) => flags[name] || environment[name] || undefined;
+  const textOf = (name: SettingName | `${SettingName}_FILE`) => flags[name] || environment[name] || undefined;
 
   function read<Name extends SettingName>(name: Name): Value<Name> | null {
     const { read: readText, default: byDefault, plainHttp, isSecret } = settingOf(name);
@@ -94,7 +95,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
 
   /** The URL of another service, without a trailing slash. Plain http would show keys and backups to the network. */
   function readServiceUrl<Name extends SettingName>(name: Name, text: string, plainHttp: 'listed' | 'never') {
-    const url = withoutSlash(text);
+    const url = settingOf(name).isExact ? text : withoutSlash(text);
     const { protocol, hostname = '' } = URL.parse(url) ?? {};
     if (protocol === undefined) return refuse(name, url);
     const isAllowed = plainHttp === 'listed' && plainHosts.has(hostname);
@@ -134,6 +135,25 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     (name) => rootKey === undefined && textOf(name) !== undefined,
   );
   problems.push(...rootless.map((name) => `${name} needs UNKEY_ROOT_KEY. Set both or neither`));
+  const issuer = read('OIDC_ISSUER');
+  const oidc = {
+    clientId: read('OIDC_CLIENT_ID'),
+    clientSecret: read('OIDC_CLIENT_SECRET'),
+    name: read('OIDC_NAME'),
+    scopes: read('OIDC_SCOPES'),
+    rules: readRules(read('OIDC_RULES') ?? '[]'),
+    hasPasswords: read('OIDC_PASSWORDS') === 'on',
+  };
+  const issuerless = settingNames.filter(
+    (name) =>
+      name.startsWith('OIDC_') &&
+      issuer === undefined &&
+      (textOf(name) ?? textOf(`${name}_FILE`)) !== undefined,
+  );
+  problems.push(...issuerless.map((name) => `${name} needs OIDC_ISSUER. Set both or neither`));
+  if (issuer !== undefined && (oidc.clientId === undefined || oidc.clientSecret === undefined)) {
+    problems.push('OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET. Set all three or none');
+  }
   const dir = read('BACKUP_DIR');
   const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
   // Not for the default: the first look at a schedule takes 7 ms.
@@ -190,6 +210,18 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     /** Images of posts. */
     media: usable(media),
     clientIpHeader: read('CLIENT_IP_HEADER'),
+    /** Sign-in through an identity provider. */
+    oidc:
+      issuerless.length > 0
+        ? null
+        : issuer === undefined
+          ? undefined
+          : usable({
+              issuer,
+              ...oidc,
+              clientId: oidc.clientId ?? null,
+              clientSecret: oidc.clientSecret ?? null,
+            }),
     organizationCreation: read('ORGANIZATION_CREATION'),
     logLevel: read('LOG_LEVEL'),
     logFormat: read('LOG_FORMAT'),

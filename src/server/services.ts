@@ -13,6 +13,7 @@ import { systemClock } from '../lib/time.ts';
 import { type Actor, SERVER } from '../people/audit.ts';
 import type { Deps, MediaPlace } from '../people/deps.ts';
 import { embeddedKeys } from '../people/keys/store.ts';
+import { identityProvider } from '../people/oidc/provider.ts';
 import { providerIds } from '../providers/ids.ts';
 import type { Config } from './config.ts';
 import { type DataFolderOptions, databaseFile, openDataFolder } from './data-folder.ts';
@@ -71,6 +72,7 @@ export async function openServices(
     providerUrls: config.providerApis,
     plainHosts: config.plainHosts,
     hookPrivateHosts: config.hookPrivateHosts,
+    identityProvider: config.oidc && identityProvider(config.oidc, { ...config, clock }),
     openProviderApi: async (...asked) => {
       const { providerApis } = await import('../providers/index.ts');
       return providerApis(config.providerApis)(...asked);

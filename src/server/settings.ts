@@ -1,4 +1,5 @@
 import type { Hsts } from '../http/hsts.ts';
+import { readRules } from '../people/oidc/rules.ts';
 import type { OrganizationCreation } from '../people/organizations.ts';
 
 // Each setting is declared once, here: its variable, its flag, its bounds, and the words of help and errors.
@@ -34,6 +35,8 @@ interface Setting {
    * for the hosts of ALLOW_HTTP.
    */
   readonly plainHttp?: 'listed' | 'never';
+  /** A base URL whose slash at the end counts. */
+  readonly isExact?: true;
 }
 
 const httpUrl = text({ pattern: '^https?://[^\\s/?#]+(/[^\\s?#]*)?$', maxLength: 2048 });
@@ -282,6 +285,54 @@ export const settings = {
     read: text({ pattern: '^(?![Ff]orwarded$)[A-Za-z][A-Za-z0-9-]{0,63}$' }),
     expected: 'a header that holds an IP address, such as X-Forwarded-For',
     help: "Header in which your proxy sends the client's address (default: the address of the connection)",
+  },
+  OIDC_ISSUER: {
+    value: 'url',
+    read: httpUrl,
+    expected: 'the https URL of an identity provider, such as https://sso.example.com/realms/acme',
+    help: "Issuer URL of your team's identity provider, for sign-in with OpenID Connect (default: none)",
+    plainHttp: 'listed',
+    isExact: true,
+  },
+  OIDC_CLIENT_ID: {
+    value: 'id',
+    read: word(255),
+    expected: 'the client ID that the identity provider gave you',
+    help: 'Client ID at the identity provider',
+  },
+  OIDC_CLIENT_SECRET: {
+    value: 'secret',
+    read: word(1024),
+    expected: 'the client secret that the identity provider gave you',
+    help: 'Client secret at the identity provider',
+    isSecret: true,
+  },
+  OIDC_NAME: {
+    value: 'name',
+    read: text({ minLength: 1, maxLength: 60, pattern: '^[^\\p{Cc}]*\\S[^\\p{Cc}]*$' }),
+    default: 'single sign-on',
+    expected: 'a name of 1 to 60 characters',
+    help: 'Name of the identity provider, for the button "Continue with …"',
+  },
+  OIDC_SCOPES: {
+    value: 'scopes',
+    read: text({ pattern: '^(?=(?:.* )?openid(?: |$))[!-~]+(?: [!-~]+)*$', maxLength: 512 }),
+    default: 'openid email',
+    expected: 'scopes separated by spaces, openid among them, such as "openid email groups"',
+    help: 'Scopes to ask the identity provider for',
+  },
+  OIDC_RULES: {
+    value: 'json',
+    read: (given: string) => (readRules(given) === null ? null : given),
+    expected:
+      'a JSON list such as [{"domain":"acme.example","organization":"acme","role":"member"}], whose rules have a domain, or a claim and its value',
+    help: 'Who may enter which organization: a JSON list of rules (docs/sign-in.md)',
+  },
+  OIDC_PASSWORDS: {
+    value: 'mode',
+    ...oneOf<'on' | 'off'>('on', 'off'),
+    default: 'on',
+    help: 'Whether people may also sign in with a password when there is an identity provider',
   },
   ORGANIZATION_CREATION: {
     value: 'who',

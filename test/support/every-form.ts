@@ -9,6 +9,7 @@ import { connectPolled } from '../../src/intake/polling/connect.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
 import { syncHooks } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
+import { insertIdentity } from '../../src/people/oidc/store.ts';
 import { hashOf } from '../../src/people/passwords.ts';
 import { insertSession } from '../../src/people/store.ts';
 import { addImage } from '../../src/posts/media/service.ts';
@@ -218,6 +219,10 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/settings/members/:userId/remove': () => ({}),
   '/settings/delete': () => ({ fields: { confirm: 'Renamed' } }),
   '/dashboard/~/organizations/restore': ({ organizationId = '' }) => ({ fields: { id: organizationId } }),
+  '/dashboard/~/oidc/confirm/link': () => ({ does: 'refused' }),
+  '/dashboard/~/account/identities/unlink': () => ({
+    fields: { issuer: 'https://sso.test', subject: 'ann' },
+  }),
   '/dashboard/~/account/sessions/end': ({ otherSession = '' }) => ({ fields: { session: otherSession } }),
   '/dashboard/~/account/password': () => ({
     fields: { current: 'correct horse battery', password: 'quiet orange ladder wind' },
@@ -459,7 +464,16 @@ export async function createEveryForm() {
       };
       const hash = hashOf(`${owner.user.id} elsewhere`);
       has.otherSession = hash;
-      await app.db.write((tx) => insertSession(tx, { hash, userId: owner.user.id, ...times }));
+      const identity = {
+        issuer: 'https://sso.test',
+        subject: 'ann',
+        name: 'ann',
+        createdAt: times.createdAt,
+      };
+      await app.db.write(async (tx) => {
+        await insertSession(tx, { hash, userId: owner.user.id, ...times });
+        await insertIdentity(tx, { ...identity, userId: owner.user.id });
+      });
       const choose = await owner('/dashboard/org_a/integrations/github/choose', form({ apiToken: token }));
       const connect = hiddenFields(await choose.text(), '/dashboard/org_a/integrations/github/connect');
       has.offer = Object.fromEntries(connect).offer ?? '';

@@ -8,6 +8,7 @@ import type { Ids } from '../../src/lib/text.ts';
 import { SERVER } from '../../src/people/audit.ts';
 import type { Deps, MediaPlace } from '../../src/people/deps.ts';
 import { type CreatedKey, embeddedKeys, type KeyService } from '../../src/people/keys/store.ts';
+import type { IdentityProvider } from '../../src/people/oidc/provider.ts';
 import {
   createOrganization,
   type Organization,
@@ -58,6 +59,7 @@ interface Overrides {
   media?: MediaPlace;
   providerUrls?: Record<string, string>;
   hookPrivateHosts?: ReadonlySet<string>;
+  identityProvider?: IdentityProvider | undefined;
   clientIpHeader?: string;
   organizationCreation?: OrganizationCreation;
   compose?: Compose;
@@ -103,6 +105,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     publicUrl: overrides.publicUrl ?? (() => PUBLIC_URL),
     ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
     ...(overrides.hookPrivateHosts === undefined ? {} : { hookPrivateHosts: overrides.hookPrivateHosts }),
+    identityProvider: overrides.identityProvider,
     media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },
   };
   const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };

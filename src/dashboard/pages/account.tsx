@@ -3,20 +3,24 @@ import { AppError } from '../../lib/app-error.ts';
 import { capitalized, cutLine } from '../../lib/text.ts';
 import { knownZone } from '../../lib/time.ts';
 import { changePassword } from '../../people/accounts.ts';
+import { passwordsWork } from '../../people/deps.ts';
 import { createOwnOrganization } from '../../people/members.ts';
+import { unlinkIdentity } from '../../people/oidc/sign-in.ts';
+import { type Identity, listIdentities } from '../../people/oidc/store.ts';
 import { listDeletedOrganizations } from '../../people/organization-store.ts';
 import { type DeletedOrganization, restoreOrganization } from '../../people/organizations.ts';
+import { failure } from '../../people/permission.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
 import { choiceOf, newPasswordField, readFields } from '../fields.ts';
 import { get, type Page, post, redirect, type UserVisit, type Visit, view } from '../page.ts';
 import { densities, type Preferences, themes } from '../preferences.ts';
 import { postForm } from '../submission.ts';
-import { Section, useVisit, When } from '../view/elements.tsx';
+import { LinkButton, Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';
+import { PROVIDER, SIGN_IN } from './sign-in.tsx';
 
 const PATH = '/dashboard/~/account';
-const SIGN_IN = '/dashboard/~/sign-in';
 const MAX_SESSIONS = 50;
 
 const PasswordForm = Type.Object({
@@ -103,6 +107,7 @@ export const routes: readonly Page[] = [
     PasswordForm,
     (visit, error) => showAccount(visit, { password: error }),
     async ({ deps, user, sessionHash: keepHash, guard, request }, values) => {
+      if (!passwordsWork(deps)) throw failure('passwords_off');
       await changePassword(deps, user, { ...values, keepHash, guard, signal: request.signal });
       const done = 'Password changed. Your other sessions are signed out.';
       return { ...redirect(PATH, done), remember: user };
@@ -116,6 +121,12 @@ export const routes: readonly Page[] = [
     (visit, error) => showAccount(visit, { appearance: error }),
     async (visit) => ({ ...redirect(PATH, 'Appearance saved.'), preferences: readAppearance(visit) }),
   ),
+
+  post(`${PATH}/identities/unlink`, 'user', async ({ deps, user, form, sessionHash }) => {
+    const key = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' };
+    await unlinkIdentity(deps, deps.identityProvider, user, key, sessionHash);
+    return redirect(PATH, 'Unlinked.');
+  }),
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';
@@ -184,7 +195,9 @@ async function showAccount(
 ) {
   const { deps, user, sessionHash } = visit;
   const now = deps.clock.now();
-  const sessions = await deps.db.read((tx) => listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS));
+  const [sessions, identities] = await deps.db.read((tx) =>
+    Promise.all([listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS), listIdentities(tx, user.id)]),
+  );
   return view(
     {
       title: 'Your account',
@@ -195,14 +208,19 @@ async function showAccount(
     },
     <Organizations error={errors.organization} deleted={await readDeleted(visit)} />,
     <Appearance error={errors.appearance} />,
-    <h2>Change your password</h2>,
-    <FormOf
-      schema={PasswordForm}
-      error={errors.password}
-      to={`${PATH}/password`}
-      button="Change password"
-      kind=""
-    />,
+    (deps.identityProvider || identities.length > 0) && <Identities identities={identities} />,
+    passwordsWork(deps) && (
+      <>
+        <h2>Change your password</h2>
+        <FormOf
+          schema={PasswordForm}
+          error={errors.password}
+          to={`${PATH}/password`}
+          button="Change password"
+          kind=""
+        />
+      </>
+    ),
     <Sessions sessions={sessions} />,
   );
 }
@@ -272,6 +290,38 @@ function Appearance({ error }: { error: AppError | undefined }) {
           zone: (field) => <Field {...field} placeholder={`Automatic: ${look.zone}`} />,
         }}
       />
+    </Section>
+  );
+}
+
+function Identities({ identities }: { identities: Identity[] }) {
+  const { identityProvider: provider } = useVisit().deps;
+  return (
+    <Section id="identities" title={capitalized(provider?.name ?? 'Identity provider')}>
+      {identities.length === 0 && <p>Sign in with {provider?.name} in place of your password.</p>}
+      {identities.length > 0 && (
+        <ul class="card rows">
+          {identities.map(({ issuer, subject, name, createdAt }) => (
+            <li>
+              <div class="grow">
+                <strong>
+                  <bdi>{name}</bdi>
+                </strong>
+                {issuer !== provider?.issuer && <span class="tag"> No longer works</span>}
+                <div class="hint">
+                  {issuer}, linked <When at={createdAt} />
+                </div>
+              </div>
+              <Action to={`${PATH}/identities/unlink`} label="Unlink" fields={{ issuer, subject }} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {provider && !identities.some(({ issuer }) => issuer === provider.issuer) && (
+        <p>
+          <LinkButton to={`${PROVIDER}/link`} label={`Link ${provider.name}`} />
+        </p>
+      )}
     </Section>
   );
 }

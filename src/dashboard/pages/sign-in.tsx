@@ -3,23 +3,30 @@ import { changing, REFUSALS } from '../../../db/engine.ts';
 import { AppError } from '../../lib/app-error.ts';
 import { addressGroup } from '../../lib/public-fetch.ts';
 import { countRefusedSignIn } from '../../people/audit.ts';
-import { acceptInvitation, choosePassword, requireLink, setUp } from '../../people/links.ts';
+import { passwordsWork } from '../../people/deps.ts';
+import { acceptInvitation, choosePassword, requireLink, setUp, signInByLink } from '../../people/links.ts';
 import { roleNoun } from '../../people/members.ts';
+import type { IdentityProvider } from '../../people/oidc/provider.ts';
+import { findIdToken } from '../../people/oidc/sign-in.ts';
 import { findOrganization, listOrganizations } from '../../people/organization-store.ts';
 import type { Organization } from '../../people/organizations.ts';
 import { failure } from '../../people/permission.ts';
 import { endSession, signIn } from '../../people/sessions.ts';
 import { hasUsers } from '../../people/store.ts';
 import { emailField, NoFields, newPasswordField, readFields } from '../fields.ts';
-import { get, type Page, post, redirect, type Visit, view } from '../page.ts';
+import { type DashboardDeps, get, type Page, post, redirect, type Visit, view } from '../page.ts';
 import { postForm } from '../submission.ts';
-import { FormOf } from '../view/form.tsx';
+import { LinkButton } from '../view/elements.tsx';
+import { FormError, FormOf } from '../view/form.tsx';
 
 // The ways in and out: signing in, the first account, invitations, new passwords.
 
-const SIGN_IN = '/dashboard/~/sign-in';
+export const SIGN_IN = '/dashboard/~/sign-in';
+/** The start of a sign-in through the identity provider. */
+export const PROVIDER = '/dashboard/~/oidc';
 const SETUP = '/setup';
 const PASSWORD = '/dashboard/~/password';
+const LINK = '/dashboard/~/password/sign-in';
 const INVITATION = '/dashboard/~/invitation';
 
 const SignInForm = Type.Object({
@@ -44,8 +51,9 @@ export const routes: readonly Page[] = [
   get(SIGN_IN, 'anyone', async (visit) => (visit.user === null ? showSignIn(visit) : redirect('/dashboard'))),
 
   post(SIGN_IN, 'anyone', async (visit) => {
-    const { deps, form, clientAddress, guard, knownBrowser: browser } = visit;
+    const { deps, form, clientAddress, knownBrowser: browser } = visit;
     try {
+      if (!passwordsWork(deps)) throw failure('passwords_off');
       const { to, ...credentials } = readFields(SignInForm, form);
       const about = { source: addressGroup(clientAddress), browser };
       return {
@@ -53,18 +61,16 @@ export const routes: readonly Page[] = [
         session: await signIn(deps, guarded(visit, { ...credentials, ...about })),
       };
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      // Only a refusal after a hash is written at once: the queue of hashes bounds how often.
-      if (error.status === 429) guard.countRefusal(clientAddress);
-      else if (error.isRefusal) {
-        await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
-      }
-      return showSignIn(visit, error);
+      return showSignIn(visit, await countRefusal(visit, error, passwordsWork(deps)));
     }
   }),
 
   post('/dashboard/~/sign-out', 'anyone', async ({ deps, user, sessionHash }) => {
+    const { identityProvider: provider } = deps;
+    const ofProvider = provider && (await findIdToken(deps, provider, sessionHash));
     if (user !== null) await endSession(deps, user, sessionHash);
+    const url = ofProvider && (await signOutUrl(deps, provider, ofProvider.idToken));
+    if (url) return showSignedOut(provider.name, url);
     return { ...redirect(SIGN_IN, 'You are signed out.'), session: null };
   }),
 
@@ -84,8 +90,14 @@ export const routes: readonly Page[] = [
   }),
 
   postForm(PASSWORD, 'anyone', PasswordForm, showPassword, async (visit, values) => {
+    if (!passwordsWork(visit.deps)) throw failure('passwords_off');
     const session = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
     return { ...redirect('/dashboard', 'Password changed.'), session };
+  }),
+
+  postForm(LINK, 'anyone', NoFields, showPassword, async (visit) => {
+    if (passwordsWork(visit.deps)) throw failure('bad_link');
+    return { ...redirect('/dashboard'), session: await signInByLink(visit.deps, tokenOf(visit)) };
   }),
 
   get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
@@ -93,6 +105,7 @@ export const routes: readonly Page[] = [
   postForm(INVITATION, 'anyone', InvitationForm, showInvitation, async (visit, values) => {
     const { organization, current, givesNothing } = await requireInvitation(visit);
     if (givesNothing) return alreadyIn(organization);
+    if (visit.user === null && !passwordsWork(visit.deps)) throw failure('passwords_off');
     const by = visit.user ?? guarded(visit, values);
     const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
     const { name } = organization;
@@ -101,7 +114,7 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-const guarded = <Values,>({ guard, request }: Visit, values: Values) => ({
+export const guarded = <Values,>({ guard, request }: Visit, values: Values) => ({
   ...values,
   guard,
   signal: request.signal,
@@ -113,15 +126,75 @@ function tokenOf({ form, url }: Visit): string {
 }
 
 /** The page to return to. Only pages of the dashboard: another address could lead to another site. */
-function wayBack(to: string): string {
+export function wayBack(to: string): string {
   const here = 'http://localhost';
   const url = to.length > 2_000 ? null : URL.parse(to, here);
   if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
   return url.pathname + url.search + url.hash;
 }
 
-async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
+/**
+ * Counts a sign-in that was refused, for the audit log. Returns the refusal; throws other failures again. `isBounded`: something
+ * bounds how often, such as the queue of hashes, so it is written at once; otherwise a flood must not become one of commits.
+ */
+export async function countRefusal(
+  { deps, guard, clientAddress }: Visit,
+  error: unknown,
+  isBounded: boolean,
+): Promise<AppError> {
+  if (!(error instanceof AppError)) throw error;
+  if (error.status === 429 || (error.isRefusal && !isBounded)) guard.countRefusal(clientAddress);
+  else if (error.isRefusal) {
+    await deps.db.write((tx) => countRefusedSignIn(tx, deps, clientAddress), changing(REFUSALS));
+  }
+  return error;
+}
+
+/** Null where the provider offers no sign-out, or is away. */
+async function signOutUrl(deps: DashboardDeps, provider: IdentityProvider, idToken: string | null) {
+  try {
+    return (await provider.client()).signOutUrl(idToken, `${deps.publicUrl()}${SIGN_IN}`);
+  } catch (error) {
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function showSignedOut(name: string, url: string) {
+  return view(
+    {
+      title: 'Signed out',
+      heading: 'You are signed out of Tidings',
+      isSheet: true,
+      facts: `You are still signed in at ${name}, in this browser.`,
+      isSignedOut: true,
+    },
+    <p class="provider">
+      <LinkButton to={url} label={`Sign out of ${name} too`} kind="go" />
+    </p>,
+    <p>
+      <a href={SIGN_IN}>Sign in again</a>
+    </p>,
+  );
+}
+
+/** A link, because browsers don't let a form lead to another site. */
+function ContinueAt({ provider, query }: { provider: IdentityProvider; query: Record<string, string> }) {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const search = given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+  return (
+    <p class="provider">
+      <LinkButton to={PROVIDER + search} label={`Continue with ${provider.name}`} kind="go" />
+    </p>
+  );
+}
+
+/** `refused`: by the identity provider. */
+export async function showSignIn({ deps, form, url }: Visit, error?: AppError, refused = false) {
   const isNew = !(await deps.db.read(hasUsers));
+  const to = form.get('to') ?? url.searchParams.get('to') ?? '';
+  const { identityProvider: provider } = deps;
+  const hasForm = passwordsWork(deps);
   return view(
     {
       title: 'Sign in',
@@ -133,15 +206,22 @@ async function showSignIn({ deps, form, url }: Visit, error?: AppError) {
     isNew && (
       <p class="note">Nobody has an account yet. Open the setup link that Tidings prints when it starts.</p>
     ),
-    <FormOf
-      schema={SignInForm}
-      hidden={{ to: form.get('to') ?? url.searchParams.get('to') ?? '' }}
-      {...{ error, to: SIGN_IN, button: 'Sign in', autoFocus: true }}
-    />,
-    <p class="hint">
-      Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
-      Members.
-    </p>,
+    (refused || !hasForm) && <FormError error={error?.message} />,
+    provider && <ContinueAt provider={provider} query={{ to }} />,
+    hasForm && (
+      <FormOf
+        schema={SignInForm}
+        hidden={{ to }}
+        {...{ error: refused ? undefined : error, to: SIGN_IN, button: 'Sign in' }}
+        {...(provider ? { kind: '' } : { autoFocus: true })}
+      />
+    ),
+    hasForm && (
+      <p class="hint">
+        Forgot your password? Ask an owner of your organization: they create a reset link under Settings,
+        Members.
+      </p>
+    ),
   );
 }
 
@@ -172,6 +252,17 @@ async function showSetup(visit: Visit, error?: AppError) {
 }
 
 function showPassword(visit: Visit, error?: AppError) {
+  if (!passwordsWork(visit.deps)) {
+    const facts = 'This link signs you in once, without the identity provider.';
+    return view(
+      { title: 'Sign in by link', isSheet: true, facts, error },
+      <FormOf
+        schema={NoFields}
+        hidden={{ token: tokenOf(visit) }}
+        {...{ error, to: LINK, button: 'Sign in' }}
+      />,
+    );
+  }
   const facts = 'This signs you in here and ends your other sessions.';
   return view(
     { title: 'Choose a password', isSheet: true, facts, error },
@@ -210,6 +301,8 @@ async function showInvitation(visit: Visit, error?: AppError) {
   const { user } = visit;
   const back = `${INVITATION}?token=${encodeURIComponent(tokenOf(visit))}`;
   const isNew = current === null;
+  const { identityProvider: provider } = visit.deps;
+  const hasForm = user !== null || passwordsWork(visit.deps);
   return view(
     {
       title: isNew ? `Join ${organization.name}` : `Become an owner of ${organization.name}`,
@@ -224,14 +317,21 @@ async function showInvitation(visit: Visit, error?: AppError) {
       ),
       error,
     },
-    <FormOf
-      // Somebody who is signed in joins with that account.
-      schema={user === null ? InvitationForm : NoFields}
-      hidden={{ token: tokenOf(visit) }}
-      {...{ error, to: INVITATION }}
-      button={user === null ? 'Create account and join' : isNew ? 'Join' : 'Become an owner'}
-    />,
-    user === null && (
+    user === null && !hasForm && <FormError error={error?.message} />,
+    user === null && provider && (
+      <ContinueAt provider={provider} query={{ to: back, invitation: tokenOf(visit) }} />
+    ),
+    hasForm && (
+      <FormOf
+        // Somebody who is signed in joins with that account.
+        schema={user === null ? InvitationForm : NoFields}
+        hidden={{ token: tokenOf(visit) }}
+        {...{ error, to: INVITATION }}
+        button={user === null ? 'Create account and join' : isNew ? 'Join' : 'Become an owner'}
+        kind={user === null && provider ? '' : 'go'}
+      />
+    ),
+    user === null && hasForm && (
       <p class="hint">
         Already have an account? <a href={`${SIGN_IN}?to=${encodeURIComponent(back)}`}>Sign in first</a>. You
         return to this page afterwards.

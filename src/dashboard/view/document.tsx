@@ -72,6 +72,8 @@ export interface View {
   scripts?: readonly Asset[];
   /** The address that a browser without scripts goes to by itself. */
   refresh?: { seconds: number; to: string } | undefined;
+  /** Ends the session of the browser. */
+  isSignedOut?: boolean;
   /** For a page outside an organization with more than one form. */
   isWide?: boolean;
   /** Pieces that are made while the page is sent. They stand where the body has the `Streamed`. */
@@ -165,7 +167,7 @@ export interface Notice {
 
 /** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
-  { title, body, description, scripts = [], refresh, isWide = false }: View,
+  { title, body, description, scripts = [], refresh, isWide = false, isSignedOut = false }: View,
   visit: Visit,
   frame: Frame | null,
   notice: Notice | null,
@@ -179,7 +181,7 @@ export function renderPage(
       {/* The script's news for screen readers. */}
       <p role="status" class="hidden" data-spoken />
       {body}
-      {visit.user !== null && <Zone />}
+      {visit.user !== null && !isSignedOut && <Zone />}
     </main>
   );
   return `<!doctype html>${toHtml(

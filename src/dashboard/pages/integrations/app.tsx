@@ -15,6 +15,7 @@ import type { IntegrationType } from '../../../providers/ids.ts';
 import { providerOf, providers } from '../../../providers/index.ts';
 import { formState } from '../../fields.ts';
 import { type Answer, get, type MemberVisit, type Page, redirect, type View, view } from '../../page.ts';
+import { seal, unseal } from '../../sealed.ts';
 import { once } from '../../submission.ts';
 import { counted, More } from '../../view/elements.tsx';
 import { Field, Form, FormError, fieldProblem, Hidden, TextArea } from '../../view/form.tsx';
@@ -26,9 +27,7 @@ import {
   integrationForm,
   integrationPage,
   problemOf,
-  seal,
   subpage,
-  unseal,
 } from './subpage.tsx';
 
 async function refresh({ deps, integration, path }: IntegrationVisit) {

@@ -3,13 +3,14 @@ import { AppError } from '../../../lib/app-error.ts';
 import { ALL_PUBLIC_TEAMS, type Place } from '../../../providers/api.ts';
 import { type IntegrationType, providerOf, providers } from '../../../providers/index.ts';
 import { type Answer, type MemberVisit, type Page, post, redirect, type View, view } from '../../page.ts';
+import { seal, unseal } from '../../sealed.ts';
 import { once, postForm } from '../../submission.ts';
 import { Link, LinkButton, ToCopy } from '../../view/elements.tsx';
 import { Choice, Field, Form } from '../../view/form.tsx';
 import { showIntegrations } from './list.tsx';
 import { LocalAddressNote } from './overview.tsx';
 import { findConnected, Phrases, Places, RepositoryForm } from './places.tsx';
-import { describeConnected, problemOf, seal, TOKEN_FIELD, unseal } from './subpage.tsx';
+import { describeConnected, problemOf, TOKEN_FIELD } from './subpage.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations';
 

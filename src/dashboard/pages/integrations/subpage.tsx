@@ -9,7 +9,6 @@ import {
   integrationName,
 } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { WrongSecretKey } from '../../../lib/secret-box.ts';
 import { formatTime } from '../../../lib/time.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
 import type { IntegrationType } from '../../../providers/ids.ts';
@@ -96,25 +95,6 @@ export function formPages(
       show({ ...visit, isRefused: true }, problemOf(visit, error), error),
     ),
   ];
-}
-
-type Sealing = Pick<MemberVisit['deps'], 'secrets' | 'clock'>;
-
-/** A value that leaves with a page and comes back within `ms`. Only the same `context` opens it. */
-export function seal({ secrets, clock }: Sealing, context: string, value: unknown, ms: number): string {
-  const until = clock.now().getTime() + ms;
-  return secrets.seal(JSON.stringify({ value, until }), context).toString('base64url');
-}
-
-/** Null for a text that was not sealed for the context, and after its time. */
-export function unseal<Value>({ secrets, clock }: Sealing, context: string, sealed: string): Value | null {
-  try {
-    const { value, until } = JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), context));
-    return until > clock.now().getTime() ? value : null;
-  } catch (error) {
-    if (error instanceof WrongSecretKey) return null;
-    throw error;
-  }
 }
 
 /** The pages above those of an integration. */

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { AppError } from '../../../lib/app-error.ts';
+import { passwordsWork } from '../../../people/deps.ts';
 import { createMemberPasswordLink, invite } from '../../../people/links.ts';
 import {
   readMembers,
@@ -61,6 +62,7 @@ export const routes: readonly Page[] = [
     NoFields,
     showMembers,
     async ({ deps, organization, params }) => {
+      if (!passwordsWork(deps)) throw failure('passwords_off');
       const { email, path } = await createMemberPasswordLink(deps, organization.id, params.userId ?? '');
       return showLink(
         'Reset link',
@@ -143,6 +145,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
             <>
               {person.role === 'owner' ? 'Owner' : 'Member'}
               <div class="hint">{permissions[person.role]}</div>
+              {person.byRule === 1 && <div class="hint">By a rule of the identity provider</div>}
             </>
           ),
         },
@@ -188,7 +191,7 @@ function Invitations({ count, error }: { count: number; error: AppError | undefi
 }
 
 function Actions({ person, people }: { person: Member; people: Member[] }) {
-  const { user, organization } = useVisit();
+  const { user, organization, deps } = useVisit();
   const { id, email, role } = person;
   const hasOtherOwner = people.some(
     (each) => each.id !== id && each.role === 'owner' && each.disabledAt === null,
@@ -203,7 +206,7 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
   const links = 'Invitation links that were not used yet stop working.';
   return (
     <>
-      {!isSelf && person.disabledAt === null && (
+      {!isSelf && person.disabledAt === null && passwordsWork(deps) && (
         <Danger
           label="Reset password"
           about={about}
@@ -234,6 +237,8 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
           >
             {who} can no longer open <bdi>{organization.name}</bdi>. {isSelf ? 'Your' : 'Their'} posts stay.{' '}
             {links} API keys keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
+            {person.byRule === 1 &&
+              ' At the next sign-in, the rule of the identity provider adds them again.'}
           </Danger>
         </>
       )}
