@@ -25,6 +25,8 @@ export const organizations = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** When somebody moved it to the trash, ISO 8601. Null: it is in use. */
     deletedAt: text('deleted_at'),
+    /** 1: only sessions with a second factor enter. */
+    needsSecondFactor: integer('needs_second_factor').notNull().default(0),
   },
   (table) => [oneOf(table.plan)],
 );
@@ -104,7 +106,39 @@ export const sessions = sqliteTable('sessions', {
   lastUsedAt: integer('last_used_at').notNull().default(0),
   address: text(),
   userAgent: text('user_agent'),
+  /** When the person last used a passkey or a recovery code in it. Null: it began with one factor alone. */
+  confirmedAt: integer('confirmed_at'),
 });
+
+/** Passkeys (WebAuthn credentials) of people, by the ID that the authenticator gave. */
+export const passkeys = sqliteTable(
+  'passkeys',
+  {
+    id: text().primaryKey(),
+    userId: partOf('user_id', () => users.id),
+    /** As people tell them apart. */
+    name: text().notNull(),
+    /** COSE. */
+    publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
+    /** How often it signed, as it says; 0 for one that does not count. */
+    counter: integer().notNull(),
+    /** How browsers reach it, separated by commas. */
+    transports: text().notNull(),
+    createdAt: text('created_at').notNull(),
+    lastUsedAt: text('last_used_at'),
+  },
+  (table) => [index('passkeys_by_user').on(table.userId)],
+);
+
+/** Codes that stand in for a lost passkey, once each. `hash` is the SHA-256 of the code. */
+export const recoveryCodes = sqliteTable(
+  'recovery_codes',
+  {
+    hash: text().primaryKey(),
+    userId: partOf('user_id', () => users.id),
+  },
+  (table) => [index('recovery_codes_by_user').on(table.userId)],
+);
 
 /** Sessions that began at an identity provider, which may end them. */
 export const providerSessions = sqliteTable(

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { tidings } from '../lib/build.ts';
+import { count } from '../lib/text.ts';
 import {
   addToOrganization,
   createUser,
@@ -10,6 +11,7 @@ import {
 } from '../people/accounts.ts';
 import { createPasswordLink } from '../people/links.ts';
 import { getOrganization } from '../people/organization-store.ts';
+import { resetPasskeys } from '../people/passkeys/service.ts';
 import { type Account, Role } from '../people/permission.ts';
 import type { Services } from '../server/services.ts';
 import { ofOrganization, type TidingsCommand } from './command.ts';
@@ -74,6 +76,13 @@ export function add(program: TidingsCommand): void {
   command('enable', 'Enable a disabled account')
     .answers(enableAccount, ({ email }) => `Enabled: ${email}`)
     .examples('user enable ben@acme.example');
+
+  command(
+    'reset-passkeys',
+    'Remove the passkeys and recovery codes of a person who lost them, and end the sessions',
+  )
+    .answers(resetPasskeys, ({ email, removed }) => `Removed: ${count(removed, 'passkey')} of ${email}`)
+    .examples('user reset-passkeys ben@acme.example');
 
   command('delete', 'Delete an account for good. Its posts stay.')
     .option(...force)

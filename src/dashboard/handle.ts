@@ -15,7 +15,7 @@ import { countAttention, shownTo } from '../people/attention.ts';
 import type { Actor } from '../people/audit.ts';
 import type { Guard } from '../people/guard.ts';
 import { hashOf } from '../people/passwords.ts';
-import { type Permission, permitted, requireRole, SIGNED_OUT } from '../people/permission.ts';
+import { type Permission, permitted, requireRole, SECOND_FACTOR, SIGNED_OUT } from '../people/permission.ts';
 import {
   BROWSER_MS,
   completeSignIn,
@@ -116,6 +116,11 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       }
 
       function failed(error: unknown): Answer {
+        const isAsked = error instanceof AppError && error.code === SECOND_FACTOR;
+        if (isAsked && page.method === 'GET') {
+          const { pathname, search } = asStranger.url;
+          return redirect(`/dashboard/~/passkeys/confirm?to=${encodeURIComponent(pathname + search)}`);
+        }
         if (ended === null) return troubleAbout(deps, request, error);
         const { form } = visit;
         visit = asStranger;
@@ -207,7 +212,7 @@ function admit(
   const found = memberships.find(({ organization }) => organization.id === params.organizationId);
   const organization = found?.organization ?? { id: '', name: '' };
   const needed = { organization, needs: page.access };
-  requireRole(found?.role, needed);
+  requireRole(found?.isBlocked ? 'blocked' : found?.role, needed);
   const isOwner = found?.role === 'owner';
   return { ...visit, ...found, user, isOwner, deps: permit(needed), base: `/dashboard/${organization.id}` };
 }

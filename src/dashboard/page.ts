@@ -140,3 +140,11 @@ export function data(value: unknown, status = 200): Data {
 export function redirect(to: string, done?: string, undo?: string): Redirect {
   return { kind: 'redirect', to, done, undo };
 }
+
+/** The page to return to. Only pages of the dashboard: another address could lead to another site. */
+export function wayBack(to: string): string {
+  const here = 'http://localhost';
+  const url = to.length > 2_000 ? null : URL.parse(to, here);
+  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
+  return url.pathname + url.search + url.hash;
+}

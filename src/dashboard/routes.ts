@@ -20,6 +20,7 @@ import { routes as integrationsPlaces } from './pages/integrations/places.tsx';
 import { routes as integrationsPolling } from './pages/integrations/polling.tsx';
 import { routes as jump } from './pages/jump.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
+import { routes as passkeys } from './pages/passkeys.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
 import { routes as postsCompare } from './pages/posts/compare.tsx';
 import { routes as postsEditor } from './pages/posts/editor.tsx';
@@ -48,6 +49,7 @@ import { routes as triggersRoundups } from './pages/triggers/roundups.tsx';
 export const pages: readonly Page[] = [
   ...signIn,
   ...provider,
+  ...passkeys,
   ...start,
   ...account,
   ...jump,

@@ -62,6 +62,10 @@ export const auditGroups = {
     'password.link_created',
     'identity.linked',
     'identity.unlinked',
+    'passkey.added',
+    'passkey.removed',
+    'recovery_codes.created',
+    'recovery_code.used',
   ],
   organization: [
     'organization.created',

@@ -8,7 +8,14 @@ import { getOrganization, listOrganizations } from './organization-store.ts';
 import { addOrganization, newOrganization } from './organizations.ts';
 import { hashOf, newSecret, requireGoodPassword } from './passwords.ts';
 import { failure, type Role, type User } from './permission.ts';
-import { actingAs, beginSession, type Guarded, recordAccount } from './sessions.ts';
+import {
+  actingAs,
+  beginSession,
+  type FirstFactor,
+  type Guarded,
+  passFirstFactor,
+  recordAccount,
+} from './sessions.ts';
 import * as store from './store.ts';
 
 /** How long links work, in milliseconds. */
@@ -160,12 +167,12 @@ async function isInThisAlone(tx: WriteTx, userId: string, organizationId: string
   return roles.every((each) => each.organizationId === organizationId) && roles.length > 0;
 }
 
-/** Sets the password that a link asks for, signs out everywhere, and signs in. Throws `AppError` 400 and 404. */
+/** Sets the password that a link asks for, signs out everywhere, and passes the first factor. Throws `AppError` 400 and 404. */
 export async function choosePassword(
   deps: AuditDeps,
   token: string,
   input: { password: string } & Guarded,
-): Promise<string> {
+): Promise<FirstFactor> {
   const { hash, userId, organizationId } = await requireLink(deps, token, 'password');
   const found = await deps.db.read(async (tx) => {
     const user = await store.findUser(tx, userId ?? '');
@@ -186,7 +193,7 @@ export async function choosePassword(
       await store.updateUser(tx, user.id, { passwordHash });
       await store.deleteSessionsOf(tx, user.id);
       await recordAccount(tx, actingAs(deps, user), 'password.changed', user.id, 'chose a password by link');
-      return beginSession(tx, deps, user);
+      return passFirstFactor(tx, deps, user);
     },
     changing(account(user.id)),
   );
@@ -196,7 +203,7 @@ export async function choosePassword(
  * Signs in by a link for a new password, where passwords don't work: the way in when the identity provider is away. Takes only
  * links of the command line. Throws `AppError` 404.
  */
-export async function signInByLink(deps: AuditDeps, token: string): Promise<string> {
+export async function signInByLink(deps: AuditDeps, token: string): Promise<FirstFactor> {
   const { hash, userId, organizationId } = await requireLink(deps, token, 'password');
   if (userId === null || organizationId !== null) throw failure('bad_link');
   return deps.db.write(
@@ -204,7 +211,7 @@ export async function signInByLink(deps: AuditDeps, token: string): Promise<stri
       const works = await store.useLink(tx, hash, deps.clock.now());
       const user = await store.findUser(tx, userId);
       if (!works || user === null || !(await store.isActive(tx, userId))) throw failure('bad_link');
-      return beginSession(tx, deps, user, 'signed in by a one-time link');
+      return passFirstFactor(tx, deps, user, 'signed in by a one-time link');
     },
     changing(account(userId)),
   );

@@ -27,7 +27,7 @@ export const isLive = isNull(organizations.deletedAt);
 export const isOfLive = (organizationId: SQLWrapper): SQL =>
   sql`not exists (select 1 from ${organizations} where ${organizations.id} = ${organizationId} and ${isNotNull(organizations.deletedAt)})`;
 
-const { deletedAt, ...columns } = getTableColumns(organizations);
+const { deletedAt, needsSecondFactor, ...columns } = getTableColumns(organizations);
 
 /** The columns of an `Organization`. */
 export const organizationColumns = columns;
@@ -64,6 +64,18 @@ export async function setDeleted(tx: WriteTx, id: string, at: string | null): Pr
 export async function findOrganization(tx: ReadTx, id: string): Promise<Organization | null> {
   const isIt = and(eq(organizations.id, id), isLive);
   return (await tx.select(columns).from(organizations).where(isIt).get()) ?? null;
+}
+
+export async function isSecondFactorNeeded(tx: ReadTx, id: string): Promise<boolean> {
+  return (await tx.$count(organizations, and(eq(organizations.id, id), eq(needsSecondFactor, 1)))) > 0;
+}
+
+export async function setSecondFactorNeeded(tx: WriteTx, id: string, isNeeded: boolean): Promise<void> {
+  await tx
+    .update(organizations)
+    .set({ needsSecondFactor: isNeeded ? 1 : 0 })
+    .where(eq(organizations.id, id))
+    .run();
 }
 
 /** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all, `isDeleted` that it is in the trash. */

@@ -8,10 +8,13 @@ import type { Organization } from './organizations.ts';
 import * as store from './store.ts';
 
 // Decides what a session may do. A page asks when its request begins, and again after each wait: in every transaction that
-// writes, and before every call to a provider. A second factor belongs here too, as a property of the session.
+// writes, and before every call to a provider. A second factor is a property of the session.
 
 /** `SIGNED_OUT` is for the dashboard, which answers a form without a session in its own way. */
 export const SIGNED_OUT = 'signed_out';
+
+/** The organization needs a second factor, which the session has not. The dashboard asks for it. */
+export const SECOND_FACTOR = 'second_factor';
 
 export interface Permission {
   sessionHash: string;
@@ -21,10 +24,14 @@ export interface Permission {
 
 /** `AppError` 404 for somebody who is no member, because another's organization does not exist either, and 403. */
 export function requireRole(
-  role: Role | null | undefined,
+  role: store.Standing | null | undefined,
   { organization, needs }: NonNullable<Permission['membership']>,
 ): void {
   if (role == null) throw new AccessEnded(404, 'Page not found.');
+  if (role === 'blocked') {
+    const message = `${organization.name} needs a second factor. Open Your account, and add or use a passkey.`;
+    throw new AccessEnded(403, message, { code: SECOND_FACTOR });
+  }
   if (needs === 'member' || role === 'owner') return;
   throw new AccessEnded(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
 }
@@ -110,6 +117,8 @@ export interface Account extends Omit<Member, 'role' | 'byRule'> {
 export interface Membership {
   organization: Organization;
   role: Role;
+  /** The organization needs a second factor, which the session has not. */
+  isBlocked: boolean;
 }
 
 type Details = Readonly<Record<string, unknown>>;
@@ -164,6 +173,18 @@ const failures = {
     ({ name }: Details) => `This account of ${name} already signs in as another person of Tidings.`,
   ],
   sign_in_again: [403, 'You signed in more than ten minutes ago. Sign out, sign in again, then try again.'],
+  passkey_failed: [400, 'The passkey could not be verified. Try again, or use another one.'],
+  passkey_late: [
+    400,
+    'The page was open for more than ten minutes, or this step was already done. Try again.',
+  ],
+  passkey_first: [
+    403,
+    'This account has passkeys. Sign in with a passkey, then link the identity provider under Your account.',
+  ],
+  too_many_passkeys: [400, ({ limit }: Details) => `You have ${limit} passkeys, which is the limit.`],
+  wrong_code: [400, 'The recovery code is wrong, or was used before.'],
+  no_second_factor: [409, 'Add a passkey to your own account first. You could no longer enter yourself.'],
   only_way_in: [
     409,
     'You could no longer sign in without it. Choose a password first: ask the administrator of this server for a link.',

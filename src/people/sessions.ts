@@ -1,4 +1,4 @@
-import { account, changing, NONE, THROTTLES, type WriteTx } from '../../db/engine.ts';
+import { account, changing, NONE, type ReadTx, THROTTLES, type WriteTx } from '../../db/engine.ts';
 import { WrongSecretKey } from '../lib/secret-box.ts';
 import { randomToken } from '../lib/text.ts';
 import { DAY_MS } from '../lib/time.ts';
@@ -6,6 +6,7 @@ import { type AuditAction, type AuditDeps, recordAudit } from './audit.ts';
 import type { Deps } from './deps.ts';
 import type { Guard } from './guard.ts';
 import type { OrganizationCreation } from './organizations.ts';
+import { listPasskeys } from './passkeys/store.ts';
 import { hashOf, NOBODYS_HASH, newSecret } from './passwords.ts';
 import { failure, type Membership, type User } from './permission.ts';
 import * as store from './store.ts';
@@ -33,12 +34,44 @@ export type PasswordAttempt = {
   browser: string | null;
 } & Guarded;
 
+/** A person who has passed the first factor and has passkeys. `proof`: changes with the password. */
+export interface Pending {
+  userId: string;
+  email: string;
+  proof: string;
+}
+
+/** The token of a new session, or who has to pass a second factor first. */
+export type FirstFactor = { session: string } | { pending: Pending };
+
 /**
- * Returns the token of a new session. `source` is the client's address group, `browser` the token of a known browser.
+ * What follows the first factor. `source` is the client's address group, `browser` the token of a known browser.
  * Throws `AppError` 401 without telling whether the address or the password is wrong, 403, and 429.
  */
-export function signIn(deps: AuditDeps & Pick<Deps, 'secrets'>, input: PasswordAttempt): Promise<string> {
-  return withPassword(deps, input, (tx, user) => beginSession(tx, deps, user));
+export function signIn(
+  deps: AuditDeps & Pick<Deps, 'secrets'>,
+  input: PasswordAttempt,
+): Promise<FirstFactor> {
+  return withPassword(deps, input, (tx, user) => passFirstFactor(tx, deps, user));
+}
+
+/** A session for somebody without passkeys. */
+export async function passFirstFactor(
+  tx: WriteTx,
+  deps: AuditDeps,
+  user: Pick<User, 'id' | 'email'>,
+  how?: string,
+): Promise<FirstFactor> {
+  const { id: userId, email } = user;
+  if ((await listPasskeys(tx, userId)).length === 0)
+    return { session: await beginSession(tx, deps, user, how) };
+  return { pending: { userId, email, proof: await proofOf(tx, userId) } };
+}
+
+/** Ends with the password and with the account. */
+export async function proofOf(tx: ReadTx, userId: string): Promise<string> {
+  const user = await store.findUserById(tx, userId);
+  return hashOf(`${user?.passwordHash} ${user?.disabledAt}`);
 }
 
 /** Verifies a password, and then writes. Throws as `signIn` does. */
@@ -79,13 +112,14 @@ export async function beginSession(
   deps: AuditDeps,
   user: Pick<User, 'id' | 'email'>,
   how = 'signed in',
+  confirmedAt: number | null = null,
 ): Promise<string> {
   const { token, hash } = newSecret();
   const now = deps.clock.now();
   const createdAt = now.toISOString();
   const lastUsedAt = now.getTime();
   const expiresAt = lastUsedAt + SESSION_MS;
-  await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt });
+  await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt, confirmedAt });
   await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, how);
   return token;
 }

@@ -22,6 +22,10 @@ export async function findCredentials(tx: ReadTx, email: string): Promise<Creden
   return (await tx.select().from(users).where(eq(users.email, email)).get()) ?? null;
 }
 
+export async function findUserById(tx: ReadTx, id: string): Promise<Credentials | null> {
+  return (await tx.select().from(users).where(eq(users.id, id)).get()) ?? null;
+}
+
 /** False when the address is taken. Deletes the setup link, which is for the first user alone. */
 export async function insertUser(tx: WriteTx, user: typeof users.$inferInsert): Promise<boolean> {
   const inserted = await tx
@@ -73,9 +77,14 @@ export async function insertMembership(tx: WriteTx, membership: NewMembership): 
 
 const byName = [asc(sql`lower(${organizations.name})`), asc(organizations.id)];
 
-const membershipsIn = (tx: ReadTx) =>
+/** `blocked`: of a session. */
+const membershipsIn = (tx: ReadTx, blocked: SQL<number>) =>
   tx
-    .select({ organization: organizationColumns, role: memberships.role })
+    .select({
+      organization: organizationColumns,
+      role: memberships.role,
+      isBlocked: sql<boolean>`${blocked}`.mapWith(Boolean),
+    })
     .from(memberships)
     .innerJoin(organizations, and(eq(organizations.id, memberships.organizationId), isLive));
 
@@ -85,7 +94,7 @@ export async function listMemberships(
   person: string | { sessionHash: string },
 ): Promise<Membership[]> {
   if (typeof person !== 'string') return ofSession(tx).memberships.all({ hash: person.sessionHash });
-  return membershipsIn(tx)
+  return membershipsIn(tx, sql<number>`0`)
     .where(eq(memberships.userId, person))
     .orderBy(...byName)
     .all();
@@ -226,6 +235,11 @@ export async function findSession(tx: ReadTx, hash: string, now: Date) {
   return (await ofSession(tx).session.get({ hash, now: now.getTime() })) ?? null;
 }
 
+/** `blocked`: the organization needs a second factor, which the session has not. */
+export type Standing = Role | 'blocked';
+
+const isBlocked = sql<number>`(${organizations.needsSecondFactor} = 1 and ${sessions.confirmedAt} is null)`;
+
 /**
  * The role of the person of an open session; null for no member of the organization, and where none is asked for. Undefined
  * for a session that `findSession` does not find. `isKept`: in `write`, where it stays so until the commit.
@@ -235,7 +249,7 @@ export async function findStanding(
   { sessionHash, organizationId }: { sessionHash: string; organizationId: string | null },
   now: Date,
   isKept: boolean,
-): Promise<Role | null | undefined> {
+): Promise<Standing | null | undefined> {
   const { standing, keptStanding } = ofSession(tx);
   const given = { hash: sessionHash, organizationId, now: now.getTime() };
   return (await (isKept ? keptStanding : standing).get(given))?.role;
@@ -243,7 +257,7 @@ export async function findStanding(
 
 // Every request of a person asks these.
 const ofSession = prepared((tx) => {
-  const { hash, createdAt, lastUsedAt, expiresAt, userId } = sessions;
+  const { hash, createdAt, lastUsedAt, expiresAt, userId, confirmedAt } = sessions;
   const isOpen = and(
     eq(hash, sql.placeholder('hash')),
     gt(expiresAt, sql.placeholder('now')),
@@ -253,7 +267,7 @@ const ofSession = prepared((tx) => {
   const standing = (end: SQL) =>
     tx
       .select({
-        role: sql<Role | null>`(select ${memberships.role} from ${memberships}
+        role: sql<Standing | null>`(select case when ${isBlocked} then 'blocked' else ${memberships.role} end from ${memberships}
           join ${organizations} on ${organizations.id} = ${memberships.organizationId} and ${isLive}
           where ${memberships.userId} = ${users.id}
           and ${memberships.organizationId} = ${sql.placeholder('organizationId')} ${end})`,
@@ -266,12 +280,12 @@ const ofSession = prepared((tx) => {
     standing: standing(sql``),
     keptStanding: standing(dialectOf(tx).keepRows),
     session: tx
-      .select({ user: userColumns, createdAt, lastUsedAt })
+      .select({ user: userColumns, createdAt, lastUsedAt, confirmedAt })
       .from(sessions)
       .innerJoin(users, eq(users.id, userId))
       .where(isOpen)
       .prepare(),
-    memberships: membershipsIn(tx)
+    memberships: membershipsIn(tx, isBlocked)
       .innerJoin(sessions, eq(userId, memberships.userId))
       .where(eq(hash, sql.placeholder('hash')))
       .orderBy(...byName)

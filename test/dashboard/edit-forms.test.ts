@@ -53,14 +53,14 @@ const edits: Readonly<Record<string, Edit>> = {
 /** Forms that overwrite no text or choice that a person has seen. */
 const others: Readonly<Record<string, RegExp>> = {
   'make something new':
-    /\/(?:new|triggers|roundups|now|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare|link)$/,
+    /\/(?:new|triggers|roundups|now|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare|link|passkeys|codes)$/,
   'connect, or set a new secret, which no page shows':
     /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':
     /\/(?:mute|enable|disable|revoke|remove|unlink|role|withdraw|stop|end|sign-out-everywhere|(?:media|hooks|keys)\/:\w+\/delete|settings\/delete|organizations\/restore)$/,
   'are buttons that carry the version, which other files test':
     /\/(?:roundups\/:roundupId\/delete|triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
-  'show or send something': /\/(?:preview|test|retry|replay|resend|trigger|refresh)$/,
+  'show or send something': /\/(?:preview|confirm|test|retry|replay|resend|trigger|refresh)$/,
   'are of this browser alone': /\/appearance$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,
   'carry the version of each row, which another file tests': /\/posts\/~\/selected$/,

@@ -112,7 +112,7 @@ describe('a refused form', () => {
   });
 
   test.each<[string, number]>([
-    ['/dashboard/~/account', 3],
+    ['/dashboard/~/account', 4],
     ['/dashboard/org_a/settings', 2],
     ['/dashboard/org_a/settings/keys', 1],
     ['/dashboard/org_a/settings/members', 1],

@@ -102,6 +102,7 @@ describe('a further organization', () => {
     expect(await app.db.read((tx) => listMemberships(tx, visit.user.id))).toContainEqual({
       organization: expect.objectContaining({ name: 'Side project' }),
       role: 'owner',
+      isBlocked: false,
     });
     expect(await html(path)).toContain('Side project');
     const other = await signedIn(app, { organizationId: 'org_a' });

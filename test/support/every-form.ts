@@ -10,6 +10,7 @@ import { connectWithToken } from '../../src/integrations/connect.ts';
 import { syncHooks } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { insertIdentity } from '../../src/people/oidc/store.ts';
+import { insertPasskey } from '../../src/people/passkeys/store.ts';
 import { hashOf } from '../../src/people/passwords.ts';
 import { insertSession } from '../../src/people/store.ts';
 import { addImage } from '../../src/posts/media/service.ts';
@@ -217,8 +218,14 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/settings/members/:userId/password-link': () => ({ fields: { mark: 'link' } }),
   '/settings/members/:userId/role': () => ({ fields: { role: 'owner' } }),
   '/settings/members/:userId/remove': () => ({}),
+  '/settings/second-factor/enable': () => ({}),
+  '/settings/second-factor/disable': () => ({}),
   '/settings/delete': () => ({ fields: { confirm: 'Renamed' } }),
   '/dashboard/~/organizations/restore': ({ organizationId = '' }) => ({ fields: { id: organizationId } }),
+  '/dashboard/~/passkeys/confirm': () => ({ does: 'refused' }),
+  '/dashboard/~/account/passkeys': () => ({ does: 'refused' }),
+  '/dashboard/~/account/passkeys/codes': () => ({ fields: { mark: 'codes' } }),
+  '/dashboard/~/account/passkeys/remove': () => ({ fields: { id: 'passkey' } }),
   '/dashboard/~/oidc/confirm/link': () => ({ does: 'refused' }),
   '/dashboard/~/account/identities/unlink': () => ({
     fields: { issuer: 'https://sso.test', subject: 'ann' },
@@ -473,6 +480,12 @@ export async function createEveryForm() {
       await app.db.write(async (tx) => {
         await insertSession(tx, { hash, userId: owner.user.id, ...times });
         await insertIdentity(tx, { ...identity, userId: owner.user.id });
+        const passkey = { id: 'passkey', userId: owner.user.id, name: 'Laptop', publicKey: Buffer.of(1) };
+        const { createdAt } = times;
+        await insertPasskey(tx, { ...passkey, counter: 0, transports: '', createdAt, lastUsedAt: null });
+        await tx.run(
+          sql`update sessions set confirmed_at = ${now.getTime()} where user_id = ${owner.user.id}`,
+        );
       });
       const choose = await owner('/dashboard/org_a/integrations/github/choose', form({ apiToken: token }));
       const connect = hiddenFields(await choose.text(), '/dashboard/org_a/integrations/github/connect');

@@ -18,6 +18,8 @@ import { densities, type Preferences, themes } from '../preferences.ts';
 import { postForm } from '../submission.ts';
 import { LinkButton, Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';
+import { passkeyScript } from './passkey-form.tsx';
+import { newPasskeyForm, Passkeys, readPasskeys } from './passkeys.tsx';
 import { PROVIDER, SIGN_IN } from './sign-in.tsx';
 
 const PATH = '/dashboard/~/account';
@@ -122,6 +124,8 @@ export const routes: readonly Page[] = [
     async (visit) => ({ ...redirect(PATH, 'Appearance saved.'), preferences: readAppearance(visit) }),
   ),
 
+  newPasskeyForm((visit, error) => showAccount(visit, { passkey: error })),
+
   post(`${PATH}/identities/unlink`, 'user', async ({ deps, user, form, sessionHash }) => {
     const key = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' };
     await unlinkIdentity(deps, deps.identityProvider, user, key, sessionHash);
@@ -191,10 +195,11 @@ async function showNoOrganization(visit: UserVisit) {
 
 async function showAccount(
   visit: UserVisit,
-  errors: { password?: AppError; organization?: AppError; appearance?: AppError } = {},
+  errors: { passkey?: AppError; password?: AppError; organization?: AppError; appearance?: AppError } = {},
 ) {
   const { deps, user, sessionHash } = visit;
   const now = deps.clock.now();
+  const passkeys = await readPasskeys(visit);
   const [sessions, identities] = await deps.db.read((tx) =>
     Promise.all([listSessions(tx, user.id, sessionHash, now, MAX_SESSIONS), listIdentities(tx, user.id)]),
   );
@@ -204,11 +209,13 @@ async function showAccount(
       crumbs: [{ to: '/dashboard', label: 'Dashboard' }],
       facts: `You are signed in as ${user.email}.`,
       isWide: true,
-      error: errors.password ?? errors.organization ?? errors.appearance,
+      scripts: [passkeyScript],
+      error: errors.passkey ?? errors.password ?? errors.organization ?? errors.appearance,
     },
     <Organizations error={errors.organization} deleted={await readDeleted(visit)} />,
     <Appearance error={errors.appearance} />,
     (deps.identityProvider || identities.length > 0) && <Identities identities={identities} />,
+    <Passkeys {...passkeys} error={errors.passkey} />,
     passwordsWork(deps) && (
       <>
         <h2>Change your password</h2>

@@ -20,11 +20,11 @@ import {
 } from '../../people/oidc/sign-in.ts';
 import { failure } from '../../people/permission.ts';
 import { NoFields } from '../fields.ts';
-import { data, get, type Page, post, redirect, type Visit, view } from '../page.ts';
+import { data, get, type Page, post, redirect, type Visit, view, wayBack } from '../page.ts';
 import { openFlow, sealFlow } from '../sealed.ts';
 import { postForm } from '../submission.ts';
 import { FormOf } from '../view/form.tsx';
-import { countRefusal, guarded, PROVIDER, showSignIn, wayBack } from './sign-in.tsx';
+import { countRefusal, guarded, PROVIDER, showSignIn } from './sign-in.tsx';
 
 // Signing in through the team's identity provider, in steps: to the provider, back with its answer, and for an address that has
 // an account, its password. The state between them is in a sealed cookie, so no stranger fills the database.

@@ -10,6 +10,7 @@ import type { IdentityProvider } from '../../people/oidc/provider.ts';
 import { findIdToken } from '../../people/oidc/sign-in.ts';
 import { findOrganization, listOrganizations } from '../../people/organization-store.ts';
 import type { Organization } from '../../people/organizations.ts';
+import { hasPasskeys } from '../../people/passkeys/store.ts';
 import { failure } from '../../people/permission.ts';
 import { endSession, signIn } from '../../people/sessions.ts';
 import { hasUsers } from '../../people/store.ts';
@@ -18,6 +19,7 @@ import { type DashboardDeps, get, type Page, post, redirect, type Visit, view } 
 import { postForm } from '../submission.ts';
 import { LinkButton } from '../view/elements.tsx';
 import { FormError, FormOf } from '../view/form.tsx';
+import { afterFirstFactor, passkeyScript, SignInByPasskey } from './passkey-form.tsx';
 
 // The ways in and out: signing in, the first account, invitations, new passwords.
 
@@ -56,10 +58,7 @@ export const routes: readonly Page[] = [
       if (!passwordsWork(deps)) throw failure('passwords_off');
       const { to, ...credentials } = readFields(SignInForm, form);
       const about = { source: addressGroup(clientAddress), browser };
-      return {
-        ...redirect(wayBack(to)),
-        session: await signIn(deps, guarded(visit, { ...credentials, ...about })),
-      };
+      return afterFirstFactor(visit, await signIn(deps, guarded(visit, { ...credentials, ...about })), to);
     } catch (error) {
       return showSignIn(visit, await countRefusal(visit, error, passwordsWork(deps)));
     }
@@ -91,13 +90,13 @@ export const routes: readonly Page[] = [
 
   postForm(PASSWORD, 'anyone', PasswordForm, showPassword, async (visit, values) => {
     if (!passwordsWork(visit.deps)) throw failure('passwords_off');
-    const session = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
-    return { ...redirect('/dashboard', 'Password changed.'), session };
+    const first = await choosePassword(visit.deps, tokenOf(visit), guarded(visit, values));
+    return afterFirstFactor(visit, first, '', 'Password changed.');
   }),
 
   postForm(LINK, 'anyone', NoFields, showPassword, async (visit) => {
     if (passwordsWork(visit.deps)) throw failure('bad_link');
-    return { ...redirect('/dashboard'), session: await signInByLink(visit.deps, tokenOf(visit)) };
+    return afterFirstFactor(visit, await signInByLink(visit.deps, tokenOf(visit)), '');
   }),
 
   get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
@@ -123,14 +122,6 @@ export const guarded = <Values,>({ guard, request }: Visit, values: Values) => (
 /** A one-time token travels in the query or the form. Never in a path, which is logged. */
 function tokenOf({ form, url }: Visit): string {
   return form.get('token') ?? url.searchParams.get('token') ?? '';
-}
-
-/** The page to return to. Only pages of the dashboard: another address could lead to another site. */
-export function wayBack(to: string): string {
-  const here = 'http://localhost';
-  const url = to.length > 2_000 ? null : URL.parse(to, here);
-  if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
-  return url.pathname + url.search + url.hash;
 }
 
 /**
@@ -189,9 +180,11 @@ function ContinueAt({ provider, query }: { provider: IdentityProvider; query: Re
   );
 }
 
-/** `refused`: by the identity provider. */
+/** `refused`: other than by the form for a password. */
 export async function showSignIn({ deps, form, url }: Visit, error?: AppError, refused = false) {
-  const isNew = !(await deps.db.read(hasUsers));
+  const [isNew, usesPasskeys] = await deps.db.read((tx) =>
+    Promise.all([hasUsers(tx).then((has) => !has), hasPasskeys(tx)]),
+  );
   const to = form.get('to') ?? url.searchParams.get('to') ?? '';
   const { identityProvider: provider } = deps;
   const hasForm = passwordsWork(deps);
@@ -201,6 +194,7 @@ export async function showSignIn({ deps, form, url }: Visit, error?: AppError, r
       // Its other addresses lead back to a page.
       ...(url.search === '' && { description: 'Sign in to review drafts and publish changelog posts.' }),
       isSheet: true,
+      ...(usesPasskeys && { scripts: [passkeyScript] }),
       error,
     },
     isNew && (
@@ -216,6 +210,7 @@ export async function showSignIn({ deps, form, url }: Visit, error?: AppError, r
         {...(provider ? { kind: '' } : { autoFocus: true })}
       />
     ),
+    hasForm && usesPasskeys && <SignInByPasskey to={to} />,
     hasForm && (
       <p class="hint">
         Forgot your password? Ask an owner of your organization: they create a reset link under Settings,

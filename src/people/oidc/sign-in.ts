@@ -6,6 +6,7 @@ import { type Deps, passwordsWork } from '../deps.ts';
 import { claimFormMark } from '../guard.ts';
 import { joinOrganization, recordMember, roleNoun } from '../members.ts';
 import { findOrganization } from '../organization-store.ts';
+import { listPasskeys } from '../passkeys/store.ts';
 import { hashOf } from '../passwords.ts';
 import { failure, type User } from '../permission.ts';
 import { actingAs, beginSession, type PasswordAttempt, recordAccount, withPassword } from '../sessions.ts';
@@ -111,6 +112,8 @@ export function confirmIdentity(
     deps,
     input,
     async (tx, user) => {
+      // The provider would then sign in without the passkey.
+      if (!input.hasSession && (await listPasskeys(tx, user.id)).length > 0) throw failure('passkey_first');
       await linkTo(tx, actingAs(deps, user), provider, user, newcomer);
       await applyGrants(tx, deps, user, newcomer.grants);
       return input.hasSession ? null : begin(tx, deps, provider, user, { ...newcomer, idToken: null });
@@ -124,7 +127,7 @@ export async function mustConfirm(
   deps: Pick<Deps, 'db' | 'identityProvider'>,
   { id }: Pick<User, 'id'>,
 ): Promise<boolean> {
-  const user = await deps.db.read((tx) => store.findUserById(tx, id));
+  const user = await deps.db.read((tx) => people.findUserById(tx, id));
   return passwordsWork(deps) && user?.passwordHash != null;
 }
 
@@ -139,7 +142,7 @@ export async function linkIdentity(
   { user, sessionHash }: { user: User; sessionHash: string },
 ): Promise<void> {
   await deps.db.write(async (tx) => {
-    const hasPassword = (await store.findUserById(tx, user.id))?.passwordHash != null;
+    const hasPassword = (await people.findUserById(tx, user.id))?.passwordHash != null;
     const now = deps.clock.now();
     const session = await people.findSession(tx, sessionHash, now);
     const ageMs = now.getTime() - Date.parse(session?.createdAt ?? '');
@@ -163,7 +166,7 @@ export function unlinkIdentity(
         ({ issuer, subject }) =>
           issuer === provider?.issuer && (issuer !== key.issuer || subject !== key.subject),
       );
-      const hasPassword = (await store.findUserById(tx, user.id))?.passwordHash != null;
+      const hasPassword = (await people.findUserById(tx, user.id))?.passwordHash != null;
       const mayUseIt = provider === undefined || provider.hasPasswords;
       if (!(hasPassword && mayUseIt) && others.length === 0) throw failure('only_way_in');
       if (!(await store.deleteIdentity(tx, user.id, key))) return;

@@ -1,7 +1,6 @@
 import { and, asc, eq, inArray, ne } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
-import { identities, providerSessions, sessions, users } from '../../../db/schema/organizations.ts';
-import type { Credentials } from '../store.ts';
+import { identities, providerSessions, sessions } from '../../../db/schema/organizations.ts';
 
 export type Identity = typeof identities.$inferSelect;
 type IdentityKey = Pick<Identity, 'issuer' | 'subject'>;
@@ -32,10 +31,6 @@ export async function renameIdentity(tx: WriteTx, key: IdentityKey, name: string
 export async function deleteIdentity(tx: WriteTx, userId: string, key: IdentityKey): Promise<boolean> {
   const deleted = tx.delete(identities).where(and(isIdentity(key), eq(identities.userId, userId)));
   return (await deleted.returning({ subject: identities.subject }).all()).length > 0;
-}
-
-export async function findUserById(tx: ReadTx, id: string): Promise<Credentials | null> {
-  return (await tx.select().from(users).where(eq(users.id, id)).get()) ?? null;
 }
 
 export type ProviderSession = typeof providerSessions.$inferSelect;

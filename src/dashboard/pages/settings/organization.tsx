@@ -4,17 +4,18 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { cutLine } from '../../../lib/text.ts';
 import { formatDay } from '../../../lib/time.ts';
 import { retentionDaysOf } from '../../../people/audit.ts';
-import { ORGANIZATION_TRASH_DAYS } from '../../../people/organization-store.ts';
+import { isSecondFactorNeeded, ORGANIZATION_TRASH_DAYS } from '../../../people/organization-store.ts';
 import {
   changeOrganization,
   deleteOrganization,
   type Organization,
   Plan,
 } from '../../../people/organizations.ts';
-import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
+import { requireSecondFactor } from '../../../people/passkeys/service.ts';
+import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { editForm, postForm } from '../../submission.ts';
 import { counted, Facts, Link, Section, When } from '../../view/elements.tsx';
-import { Choice, Field, FormOf } from '../../view/form.tsx';
+import { Action, Choice, Danger, Field, FormOf } from '../../view/form.tsx';
 
 const PATH = '/dashboard/:organizationId/settings';
 
@@ -46,6 +47,9 @@ export const routes: readonly Page[] = [
     },
   ),
 
+  post(`${PATH}/second-factor/enable`, 'owner', (visit) => setSecondFactor(visit, true)),
+  post(`${PATH}/second-factor/disable`, 'owner', (visit) => setSecondFactor(visit, false)),
+
   postForm(
     `${PATH}/delete`,
     'owner',
@@ -62,12 +66,19 @@ export const routes: readonly Page[] = [
 
 const editable = ({ name, plan }: Pick<Organization, 'name' | 'plan'>) => ({ name, plan });
 
+async function setSecondFactor({ deps, organization, sessionHash }: MemberVisit, isNeeded: boolean) {
+  await requireSecondFactor(deps, organization.id, isNeeded, sessionHash);
+  return redirect('settings', isNeeded ? 'A passkey is now required.' : 'A passkey is no longer required.');
+}
+
 async function showSettings(
   { deps, organization, isOwner }: MemberVisit,
   errors: { settings?: AppError; deletion?: AppError } = {},
 ) {
   const { id, name, plan } = organization;
-  const log = await deps.db.read((tx) => forecastLog(tx, id, deps.clock.now()));
+  const [log, isStrict] = await deps.db.read((tx) =>
+    Promise.all([forecastLog(tx, id, deps.clock.now()), isSecondFactorNeeded(tx, id)]),
+  );
   return view(
     {
       title: 'Settings',
@@ -113,7 +124,35 @@ async function showSettings(
         ]}
       />
     ),
+    <SecondFactor name={name} isNeeded={isStrict} isOwner={isOwner} />,
     isOwner && <Deletion name={name} error={errors.deletion} />,
+  );
+}
+
+function SecondFactor(props: { name: string; isNeeded: boolean; isOwner: boolean }) {
+  const { name, isNeeded, isOwner } = props;
+  return (
+    <Section id="second-factor" title="Second factor">
+      <p>
+        {isNeeded
+          ? 'Only people who use a passkey enter this organization. API keys are not affected.'
+          : 'People enter with a password alone or through an identity provider. You can require a passkey.'}
+      </p>
+      {isOwner &&
+        (isNeeded ? (
+          <Action to="settings/second-factor/disable" label="Stop requiring a passkey" />
+        ) : (
+          <Danger
+            label="Require a passkey"
+            isMild
+            isButton
+            to="settings/second-factor/enable"
+            button="Require a passkey"
+          >
+            From the next request on, members can't open <bdi>{name}</bdi> until they have used a passkey.
+          </Danger>
+        ))}
+    </Section>
   );
 }
 

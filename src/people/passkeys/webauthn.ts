@@ -1,0 +1,27 @@
+// First: a dependency of the library needs it before it loads, which matters in the binary.
+import 'reflect-metadata';
+import {
+  type AuthenticationResponseJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
+
+// What Tidings uses of the library, which loads when somebody first uses a passkey.
+
+export type { AuthenticationResponseJSON, RegistrationResponseJSON };
+export { verifyAuthenticationResponse };
+
+/**
+ * Refuses certificates of the authenticator, which Tidings doesn't ask for: to look up whether they are revoked, the library
+ * would fetch an address that they name.
+ */
+export async function verifyRegistration(options: Parameters<typeof verifyRegistrationResponse>[0]) {
+  const attestation = isoBase64URL.toBuffer(options.response.response.attestationObject);
+  const decoded = decodeAttestationObject(attestation);
+  if (!['none', 'packed'].includes(decoded.get('fmt')) || decoded.get('attStmt').get('x5c') !== undefined) {
+    throw new Error('the authenticator sent a certificate');
+  }
+  return verifyRegistrationResponse(options);
+}
