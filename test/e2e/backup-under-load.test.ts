@@ -1,6 +1,9 @@
 import { afterAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { takeLock } from '../../db/sqlite/lock.ts';
 import { samplePayload } from '../../src/providers/index.ts';
+import { lockFile } from '../../src/server/data-folder.ts';
 import { rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { connectRepository } from '../support/fleet.ts';
@@ -87,3 +90,21 @@ test('a backup under load restores to exactly what was acknowledged before it be
   isOver = true;
   await Promise.all(senders);
 }, 300_000);
+
+test.skipIf(process.platform !== 'linux')('a backup leaves the processors to the server', async () => {
+  const dataDir = join(folder.path, 'nice');
+  await cliJson(dataDir, ['organization', 'create', '--name', 'Acme']);
+  // As a restore does: the backup waits.
+  const release = takeLock(lockFile(dataDir), 'restore');
+  const words = ['backup', join(folder.path, 'nice.backup'), '--data-dir', dataDir];
+  const child = Bun.spawn([...program, ...words], { env: { PATH: Bun.env.PATH }, stdout: 'ignore' });
+  try {
+    // The 19th field, behind a name in parentheses (proc_pid_stat(5)).
+    const niceness = async () =>
+      Number(readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[16]);
+    await until(niceness, (value) => value === 19);
+  } finally {
+    release?.();
+  }
+  expect(await child.exited).toBe(0);
+});
