@@ -47,6 +47,9 @@ test('everything from the environment', () => {
         GITLAB_API_URL: 'https://gitlab.example.com/api/v4/',
         FORGEJO_API_URL: 'https://forgejo.example.com/api/v1/',
         LINEAR_API_URL: 'http://localhost:8/graphql',
+        AI_URL: 'http://localhost:11434/v1/',
+        AI_MODEL: 'llama3.3',
+        AI_KEY: 'sk-secret',
         BACKUP_DIR: 's3://backups/team',
         BACKUP_SCHEDULE: '*/30 * * * *',
         BACKUP_KEEP: '3',
@@ -76,6 +79,7 @@ test('everything from the environment', () => {
       forgejo: 'https://forgejo.example.com/api/v1',
       linear: 'http://localhost:8/graphql',
     },
+    assistant: { url: 'http://localhost:11434/v1', model: 'llama3.3', key: 'sk-secret' },
     backups: { dir: 's3://backups/team', schedule: '*/30 * * * *', keep: 3 },
     s3: {
       endpoint: 'http://localhost:9000',
@@ -150,6 +154,22 @@ describe('the settings of an identity provider', () => {
 test('the API waits 0.8 seconds for Unkey unless UNKEY_TIMEOUT_MS says otherwise', () => {
   const unkey = { UNKEY_ROOT_KEY: 'unkey_root', UNKEY_API_ID: 'api_1' };
   expect(readConfig({}, unkey).unkey?.timeoutMs).toBe(800);
+});
+
+test('the assistant needs a URL and a model, and https unless its host is listed', () => {
+  expect(readConfig({}, {}).assistant).toBe(undefined);
+  const problemOf = (given: Record<string, string>) => examineConfig({}, given).problems.join();
+  expect(problemOf({ AI_URL: 'https://ai.example' })).toBe(
+    'AI_URL needs AI_MODEL, the name of a model that it serves',
+  );
+  expect(problemOf({ AI_KEY: 'sk-secret' })).toBe('AI_MODEL and AI_KEY need AI_URL. Set it, or unset both');
+  const local = { AI_URL: 'http://ollama:11434/v1', AI_MODEL: 'llama3.3' };
+  expect(problemOf(local)).toContain('AI_URL must be an https URL');
+  expect(problemOf(local)).toContain('ALLOW_HTTP=ollama');
+  expect(readConfig({}, { ...local, ALLOW_HTTP: 'ollama' }).assistant?.key).toBe(undefined);
+  expect(problemOf({ AI_URL: 'https://ai.example', AI_MODEL: 'm', AI_KEY: 'two words' })).not.toContain(
+    'two words',
+  );
 });
 
 test('images in a bucket need its keys, and their secrets are never repeated', () => {

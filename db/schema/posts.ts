@@ -169,6 +169,8 @@ export const postSuggestions = sqliteTable(
     /** Why, in the words of the author. */
     note: text().notNull(),
     createdAt: text('created_at').notNull(),
+    /** Of the assistant, which has no key: lines of the text, each with the line in its place. */
+    rewrites: text({ mode: 'json' }).$type<[line: string, to: string][]>(),
   },
   (table) => [
     index('post_suggestions_by_post').on(table.postId, table.createdAt, table.id),

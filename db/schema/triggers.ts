@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm';
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core';
 import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
 import { oneOf, organizations, partOf } from './organizations.ts';
-import { CONTENT_TYPES } from './posts.ts';
+import { CONTENT_TYPES, posts } from './posts.ts';
 
 /** Rules that turn events of an integration into drafts. */
 export const triggers = sqliteTable(
@@ -25,6 +25,8 @@ export const triggers = sqliteTable(
     enabled: integer({ mode: 'boolean' }).notNull(),
     createdAt: text('created_at').notNull(),
     updatedAt: text('updated_at').notNull(),
+    /** Asks the assistant for another wording of its drafts. */
+    suggests: integer({ mode: 'boolean' }).notNull().default(false),
   },
   (table) => [index('triggers_by_integration').on(table.integrationId)],
 );
@@ -264,4 +266,43 @@ export const roundupPosts = sqliteTable(
       .notNull(),
   },
   (table) => [index('roundup_posts_by_time').on(table.roundupId, table.madeAt)],
+);
+
+/** How the assistant words the drafts of an organization, and what it used today. */
+export const assistants = sqliteTable('assistants', {
+  organizationId: partOf('organization_id', () => organizations.id).primaryKey(),
+  /** The voice of the team, and examples of it, one a line. */
+  voice: text().notNull(),
+  examples: text().notNull(),
+  /** Drafts of private repositories and of trackers may be sent too. */
+  includesPrivate: integer('includes_private', { mode: 'boolean' }).notNull(),
+  dailyRequests: integer('daily_requests').notNull(),
+  dailyBytes: integer('daily_bytes').notNull(),
+  /** The day of the next two, in UTC, such as `2026-11-28`. */
+  day: text().notNull(),
+  requests: integer().notNull(),
+  bytes: integer().notNull(),
+});
+
+/** The posts that the assistant was asked to word, once or again, and its answers. */
+export const wordings = sqliteTable(
+  'wordings',
+  {
+    postId: partOf('post_id', () => posts.id).primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    status: text({ enum: ['queued', 'done'] }).notNull(),
+    /** The person who asked; null for a trigger. */
+    actorName: text('actor_name'),
+    attempts: integer().notNull(),
+    /** The earliest time of the next request, in milliseconds since 1970. */
+    dueAt: integer('due_at').notNull(),
+    /** Each line that was asked about, with another wording, or why it stays. */
+    lines: text({ mode: 'json' })
+      .$type<{ line: string; to: string | null; why: string | null }[]>()
+      .notNull(),
+    /** Why it ended early, as a sentence. */
+    error: text(),
+    askedAt: text('asked_at').notNull(),
+  },
+  (table) => [index('wordings_due').on(table.status, table.dueAt), oneOf(table.status)],
 );

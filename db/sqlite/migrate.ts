@@ -7,13 +7,14 @@ import m00 from './migrations/0000_start.sql' with { type: 'text' };
 import m01 from './migrations/0001_former_slugs.sql' with { type: 'text' };
 import m02 from './migrations/0002_identity_provider.sql' with { type: 'text' };
 import m03 from './migrations/0003_passkeys.sql' with { type: 'text' };
+import m04 from './migrations/0004_assistant.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
  * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
  * SQLite's `user_version` counts the applied ones.
  */
-export const migrations: readonly string[] = [m00, m01, m02, m03];
+export const migrations: readonly string[] = [m00, m01, m02, m03, m04];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {

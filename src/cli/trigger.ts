@@ -37,6 +37,7 @@ interface RuleFlags extends Partial<Record<keyof typeof filterHelp, string[] | s
   template?: string | false;
   contentType?: NewTrigger['contentType'];
   publish?: boolean;
+  suggestWording?: boolean;
 }
 
 type CreateFlags = RuleFlags &
@@ -65,6 +66,7 @@ export function add(program: TidingsCommand): void {
     .addOption(contentTypeOption().default(DEFAULT_CONTENT_TYPE));
   addRuleOptions(create, false)
     .option('--publish', 'Publish the posts at once (default: create drafts)')
+    .option('--suggest-wording', 'Ask the assistant to word each draft; it only makes suggestions')
     .option('--disabled', 'Create the trigger disabled')
     .option(
       '--last <number>',
@@ -97,6 +99,8 @@ export function add(program: TidingsCommand): void {
   addRuleOptions(change, true)
     .option('--publish', 'Publish the posts at once')
     .option('--no-publish', 'Create drafts')
+    .option('--suggest-wording', 'Ask the assistant to word each draft; it only makes suggestions')
+    .option('--no-suggest-wording', 'Do not ask the assistant')
     .hook('preAction', (given) => {
       if (Object.keys(given.opts()).length > 0) return;
       given.error('error: nothing to change. Add a filter, a template, --content-type or --publish');
@@ -213,7 +217,7 @@ function addRuleOptions(command: TidingsCommand, canRemove: boolean): TidingsCom
 
 /** The part of the rule that the flags change. Given filters replace current ones. */
 async function changesOf(flags: RuleFlags, current: TriggerFilters = {}): Promise<TriggerChanges> {
-  const { contentType, publish, title, template, prereleases } = flags;
+  const { contentType, publish, suggestWording, title, template, prereleases } = flags;
   const filters: Record<string, unknown> = { ...current };
   for (const name of Object.keys(filterHelp) as (keyof typeof filterHelp)[]) {
     if (flags[name] === false) delete filters[name];
@@ -225,6 +229,7 @@ async function changesOf(flags: RuleFlags, current: TriggerFilters = {}): Promis
     filters,
     ...(contentType !== undefined && { contentType }),
     ...(publish !== undefined && { publish }),
+    ...(suggestWording !== undefined && { suggests: suggestWording }),
     ...(title !== undefined && { titleTemplate: title === false ? null : title }),
     ...(template !== undefined && { bodyTemplate: template === false ? null : await readText(template) }),
   };
@@ -247,7 +252,7 @@ function describe({ trigger, names }: NamedTrigger) {
   return fields({
     Trigger: id,
     Event: `${event} ${action}`,
-    Creates: `${contentType}, ${publish ? 'published at once' : 'as a draft'}`,
+    Creates: `${contentType}, ${publish ? 'published at once' : 'as a draft'}${trigger.suggests ? ', with suggested wording' : ''}`,
     Filters: describeFilters(filters),
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,

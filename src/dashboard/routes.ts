@@ -30,11 +30,13 @@ import { routes as postsList } from './pages/posts/list.tsx';
 import { routes as postsSuggestion } from './pages/posts/suggestion.tsx';
 import { routes as postsTrash } from './pages/posts/trash.tsx';
 import { routes as postsVersions } from './pages/posts/versions.tsx';
+import { routes as postsWording } from './pages/posts/wording.tsx';
 import { routes as provider } from './pages/provider.tsx';
 import { routes as publishingAgents } from './pages/publishing/agents.tsx';
 import { routes as publishingHook } from './pages/publishing/hook.tsx';
 import { routes as publishingHooks } from './pages/publishing/hooks.tsx';
 import { routes as publishingPage } from './pages/publishing/page.tsx';
+import { routes as settingsAssistant } from './pages/settings/assistant.tsx';
 import { routes as settingsAudit } from './pages/settings/audit.tsx';
 import { routes as settingsKeys } from './pages/settings/keys.tsx';
 import { routes as settingsMembers } from './pages/settings/members.tsx';
@@ -61,6 +63,7 @@ export const pages: readonly Page[] = [
   ...postsEditor,
   ...postsAutosave,
   ...postsSuggestion,
+  ...postsWording,
   ...mediaList,
   ...postsTrash,
   ...postsVersions,
@@ -85,6 +88,7 @@ export const pages: readonly Page[] = [
   ...publishingHook,
   ...publishingPage,
   ...settingsOrganization,
+  ...settingsAssistant,
   ...settingsKeys,
   ...settingsMembers,
   ...settingsAudit,

@@ -99,6 +99,6 @@ export function changeLine({
 }
 
 /** Encodes the characters that could end the link early. */
-function inLink(url: string): string {
+export function inLink(url: string): string {
   return url.replaceAll(/[()<>\\]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -35,6 +35,7 @@ export const attentionKinds = [
   'hook_failed',
   'schedule_late',
   'roundup_late',
+  'assistant_failing',
   'backup_failed',
   'disk_full',
   'clock_jumped',

@@ -73,6 +73,8 @@ export const auditGroups = {
     'organization.deleted',
     'organization.restored',
     'organization.erased',
+    'assistant.changed',
+    'assistant.asked',
   ],
   public: ['publication.changed', 'hook.created', 'hook.changed', 'hook.deleted'],
 } as const;

@@ -24,6 +24,14 @@ export interface MediaPlace {
 export const passwordsWork = ({ identityProvider }: Pick<Deps, 'identityProvider'>): boolean =>
   identityProvider?.hasPasswords !== false;
 
+/** A server that words entries, which the operator names. */
+export interface AssistantAccess {
+  /** With `/chat/completions` below it, as OpenAI's. */
+  readonly url: string;
+  readonly model: string;
+  readonly key?: string | undefined;
+}
+
 /** The services that features get. Tests replace them. */
 export interface Deps {
   readonly db: Storage;
@@ -57,4 +65,6 @@ export interface Deps {
   /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */
   readonly publicUrl: () => string;
   readonly media: MediaPlace;
+  /** Absent: there is no assistant. */
+  readonly assistant?: AssistantAccess | undefined;
 }

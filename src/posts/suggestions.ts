@@ -15,10 +15,10 @@ import { checkText } from './service.ts';
 import { getPost, readPost, recordPost, writePost } from './store.ts';
 import { recordVersion } from './versions.ts';
 
-/** A change that the holder of an API key proposes. It never changes. */
+/** A change that the holder of an API key proposes, or the assistant. It never changes. */
 export type SuggestedChange = typeof postSuggestions.$inferSelect;
 /** Without the text. The title is the post's own where the change keeps it. */
-export type SuggestedHead = Omit<SuggestedChange, 'title' | 'markdown'> & { title: string };
+export type SuggestedHead = Omit<SuggestedChange, 'title' | 'markdown' | 'rewrites'> & { title: string };
 
 export async function findSuggestedChange(tx: ReadTx, id: string): Promise<SuggestedChange | null> {
   const isIt = and(eq(postSuggestions.id, id), isOfLive(postSuggestions.organizationId));
@@ -49,7 +49,12 @@ export async function listSuggestedChanges(tx: ReadTx, postId: string): Promise<
     .all();
 }
 
-const { title: _title, markdown: _markdown, ...columns } = getTableColumns(postSuggestions);
+const {
+  title: _title,
+  markdown: _markdown,
+  rewrites: _rewrites,
+  ...columns
+} = getTableColumns(postSuggestions);
 const head = { ...columns, title: sql<string>`coalesce(${postSuggestions.title}, ${posts.title})` };
 
 /** Those of an organization, of a post, or all, the newest first. Posts in the trash do not count. */
@@ -181,9 +186,40 @@ export async function getSuggestedChange(tx: ReadTx, id: string): Promise<Sugges
 /** The text that accepting the change gives the post. */
 export function suggestedText(
   post: Pick<Post, 'title' | 'markdown'>,
-  { title, markdown }: Pick<SuggestedChange, 'title' | 'markdown'>,
+  { title, markdown, rewrites }: Pick<SuggestedChange, 'title' | 'markdown' | 'rewrites'>,
 ): Pick<Post, 'title' | 'markdown'> {
-  return { title: title ?? post.title, markdown: markdown ?? post.markdown };
+  const others = new Map(rewrites);
+  // Lines that changed since stay.
+  const reworded = post.markdown.split('\n').map((line) => others.get(line) ?? line);
+  return { title: title ?? post.title, markdown: markdown ?? reworded.join('\n') };
+}
+
+/** The author of the assistant's suggestions, in place of an API key. */
+const ASSISTANT = { keyId: 'assistant', keyName: 'Assistant' };
+
+/**
+ * Puts lines that the assistant worded beside a post, in place of its suggestion that waits. Unless `isWhole`, the lines of
+ * that one stay in it.
+ */
+export async function replaceRewrites(
+  tx: WriteTx,
+  { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
+  { id: postId, organizationId, markdown }: Pick<OwnedPost, 'id' | 'organizationId' | 'markdown'>,
+  rewrites: readonly [line: string, to: string][],
+  { note, isWhole }: { note: string; isWhole: boolean },
+): Promise<void> {
+  const isOwn = and(eq(postSuggestions.postId, postId), eq(postSuggestions.keyId, ASSISTANT.keyId));
+  const before = await tx.select().from(postSuggestions).where(isOwn).get();
+  const lines = new Set(markdown.split('\n'));
+  const kept = isWhole ? [] : (before?.rewrites ?? []);
+  const all = [...kept, ...rewrites].filter(([line]) => lines.has(line));
+  await tx.delete(postSuggestions).where(isOwn).run();
+  if (all.length === 0) return;
+  const text = { title: null, markdown: null, rewrites: all, note, createdAt: clock.now().toISOString() };
+  await tx
+    .insert(postSuggestions)
+    .values({ id: ids.newId('sug'), postId, organizationId, ...ASSISTANT, ...text })
+    .run();
 }
 
 interface Accepted {
@@ -205,7 +241,7 @@ export async function acceptChange(
   return withContent((contentOf) =>
     deps.db.write(async (tx) => {
       const change = await getSuggestedChange(tx, id);
-      const { postId, keyName } = change;
+      const { postId, keyId, keyName } = change;
       const before = await readPost(tx, postId);
       if (before === null) throw notFound('post', postId);
       const { title, markdown } = suggestedText(before, change);
@@ -217,7 +253,8 @@ export async function acceptChange(
       const previousId = await recordVersion(tx, deps, { before, after, origin: 'suggestion' });
       if (previousId !== null) await writePost(tx, after);
       await deleteSuggestedChange(tx, id);
-      const verb = `accepted a suggestion of the API key ${quote(keyName)} for`;
+      const author = keyId === ASSISTANT.keyId ? 'assistant' : `API key ${quote(keyName)}`;
+      const verb = `accepted a suggestion of the ${author} for`;
       await recordPost(tx, deps, 'post.changed', before, { verb });
       return { post: await getPost(tx, postId), previousId };
     }, changingPosts(organizationId)),

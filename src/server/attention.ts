@@ -1,9 +1,10 @@
-import { and, asc, count, desc, eq, gt, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gt, gte, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
 import type { ReadTx } from '../../db/engine.ts';
 import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
-import { roundups, triggerRuns, triggers } from '../../db/schema/triggers.ts';
+import { roundups, triggerRuns, triggers, wordings } from '../../db/schema/triggers.ts';
+import { TROUBLED_ATTEMPTS } from '../drafting/wording/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
@@ -330,6 +331,36 @@ const findLateRoundups: Find = async (tx, now) => {
   }));
 };
 
+/** Drafts that wait for an assistant which does not answer. Once it is switched off, they are no longer due. */
+const findFailingAssistants: Find = async (tx, now) => {
+  const { organizationId: owner, error, askedAt, attempts, status, dueAt } = wordings;
+  const rows = await tx
+    .select({ owner, drafts: count(), since: min(askedAt), error: max(error) })
+    .from(wordings)
+    .where(
+      and(
+        eq(status, 'queued'),
+        gte(attempts, TROUBLED_ATTEMPTS),
+        gt(dueAt, now.getTime() - DAY_MS),
+        isOfLive(owner),
+      ),
+    )
+    .groupBy(owner)
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    organizationId: row.owner,
+    kind: 'assistant_failing',
+    subject: row.owner,
+    since: row.since,
+    count: row.drafts,
+    message: firstSentence(row.error ?? 'The assistant gave no answer'),
+    effect: 'No wording is suggested. Drafts are as they are without it.',
+    action: 'Check AI_URL, AI_MODEL and AI_KEY, and that the server answers',
+    path: 'settings/assistant',
+  }));
+};
+
 const finders = {
   deliveries_rejected: findRejected,
   no_deliveries: findNoDeliveries,
@@ -346,6 +377,7 @@ const finders = {
   hook_failed: findFailedHooks,
   schedule_late: findLateSchedules,
   roundup_late: findLateRoundups,
+  assistant_failing: findFailingAssistants,
   checkpoint_failing: findKept('checkpoint_failing'),
   job_failing: findKept('job_failing'),
   leader_missing: findMissingLeader,

@@ -154,6 +154,12 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
   if (issuer !== undefined && (oidc.clientId === undefined || oidc.clientSecret === undefined)) {
     problems.push('OIDC_ISSUER needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET. Set all three or none');
   }
+  const aiUrl = read('AI_URL');
+  const ai = { model: read('AI_MODEL') ?? null, key: read('AI_KEY') };
+  if (aiUrl === undefined && (ai.model !== null || ai.key !== undefined))
+    problems.push('AI_MODEL and AI_KEY need AI_URL. Set it, or unset both');
+  if (aiUrl !== undefined && textOf('AI_MODEL') === undefined)
+    problems.push('AI_URL needs AI_MODEL, the name of a model that it serves');
   const dir = read('BACKUP_DIR');
   const backups = { schedule: read('BACKUP_SCHEDULE'), keep: read('BACKUP_KEEP') };
   // Not for the default: the first look at a schedule takes 7 ms.
@@ -205,6 +211,7 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
     plainHosts,
     /** Hosts that hooks may call in a private network and over plain http. */
     hookPrivateHosts: readHosts('HOOK_PRIVATE_HOSTS'),
+    assistant: aiUrl === undefined ? undefined : usable({ url: aiUrl, ...ai }),
     backups: dir === undefined ? undefined : usable({ dir, ...backups }),
     s3,
     /** Images of posts. */

@@ -73,6 +73,7 @@ export async function openServices(
     plainHosts: config.plainHosts,
     hookPrivateHosts: config.hookPrivateHosts,
     identityProvider: config.oidc && identityProvider(config.oidc, { ...config, clock }),
+    assistant: config.assistant,
     openProviderApi: async (...asked) => {
       const { providerApis } = await import('../providers/index.ts');
       return providerApis(config.providerApis)(...asked);

@@ -250,6 +250,26 @@ export const settings = {
     ...hosts('build.internal'),
     help: 'Hosts in a private network that hooks may call, also over plain http (default: none)',
   },
+  AI_URL: {
+    value: 'url',
+    read: httpUrl,
+    expected: 'an http or https URL, such as http://localhost:11434/v1',
+    help: 'Base URL of an OpenAI-compatible API that suggests wording for drafts; it may be in a private network (default: no assistant)',
+    plainHttp: 'listed',
+  },
+  AI_MODEL: {
+    value: 'name',
+    read: word(200),
+    expected: 'the name of a model, such as llama3.3',
+    help: 'Model for suggestions',
+  },
+  AI_KEY: {
+    value: 'key',
+    read: word(512),
+    expected: 'an API key',
+    help: 'Key for AI_URL (default: none)',
+    isSecret: true,
+  },
   BACKUP_DIR: {
     ...folderOrBucket,
     help: 'Target of scheduled backups: a folder, or s3://bucket/prefix (default: no backups)',

@@ -81,7 +81,7 @@ export function processJobs(
 
 /** The jobs of the leader. The leader makes the scheduled backups too. */
 export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose): Job[] {
-  const { clock, log } = deps;
+  const { clock, log, assistant } = deps;
   const runningSince = clock.now();
   let knownJump: string | null = null;
   return [
@@ -175,6 +175,18 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
       restMs: SHORT_REST_MS,
       run: late(async () => (await import('../readers/hooks/send.ts')).createHookSender(deps)),
     },
+    ...(assistant === undefined
+      ? []
+      : [
+          {
+            name: 'word-drafts',
+            effect: 'The assistant suggests no wording. Drafts are as they are without it.',
+            every: 1_000,
+            restMs: LONG_REST_MS,
+            run: async (signal: AbortSignal) =>
+              (await import('../drafting/wording/work.ts')).wordDue(deps, assistant, signal),
+          },
+        ]),
     {
       name: 'sweep-images',
       effect: 'Images that no post uses take up room. Readers notice nothing.',

@@ -21,7 +21,10 @@ const ADDRESS = '203.0.113.7';
 
 /** An organization with one of everything, and its owner at `ADDRESS`. */
 async function createWorld() {
-  const app = await appWithOrganization({ clientIpHeader: 'x-client-ip' });
+  const app = await appWithOrganization({
+    clientIpHeader: 'x-client-ip',
+    assistant: { url: 'https://ai.test/v1', model: 'small' },
+  });
   const ann = await signedIn(app, { organizationId: 'org_a', email: 'ann@acme.example' });
   const bob = await signedIn(app, { organizationId: 'org_a', role: 'member', email: 'bob@acme.example' });
   const key = await app.addKey('org_a');
@@ -303,6 +306,13 @@ const cases: Case[] = [
       'renamed the organization from “Organization org_a” to “Acme” and changed the plan from free to pro',
   },
   {
+    action: 'assistant.changed',
+    path: 'settings/assistant',
+    fields: { voice: 'Dry', examples: '', dailyRequests: '200', dailyBytes: '2000000' },
+    target: 'organization',
+    summary: 'changed the assistant: voice',
+  },
+  {
     action: 'publication.changed',
     path: 'publishing/agents',
     fields: { isMcpOn: 'true' },
@@ -364,7 +374,7 @@ const cases: Case[] = [
 test('every action that the dashboard offers inside an organization is tried', () => {
   const tried = new Set<string>(cases.map(({ action }) => action));
   const elsewhere =
-    /^(post\.imported|organization\.(created|deleted|restored|erased)|integration\.switched|token\.set|member\.joined|image\.deleted)$/;
+    /^(post\.imported|assistant\.asked|organization\.(created|deleted|restored|erased)|integration\.switched|token\.set|member\.joined|image\.deleted)$/;
   const ofAccounts = /^(session|sign_in|user|password|identity|passkey|recovery_codes?)\./;
   const left = auditActions.filter(
     (action) => !tried.has(action) && !elsewhere.test(action) && !ofAccounts.test(action),

@@ -149,6 +149,7 @@ const plain = () => ({
   titleTemplate: null,
   bodyTemplate: null,
   publish: false,
+  suggests: false,
   enabled: true,
   createdAt: expect.stringMatching(/Z$/),
   updatedAt: expect.stringMatching(/Z$/),
@@ -464,6 +465,8 @@ describe('trigger change', () => {
     expect(await json('trigger', 'change', id, '--publish')).toMatchObject({ publish: true });
     expect(await json('trigger', 'change', id, '--title', 'A')).toMatchObject({ publish: true });
     expect(await json('trigger', 'change', id, '--no-publish')).toMatchObject({ publish: false });
+    expect(await json('trigger', 'change', id, '--suggest-wording')).toMatchObject({ suggests: true });
+    expect(await json('trigger', 'change', id, '--no-suggest-wording')).toMatchObject({ suggests: false });
     const words = ['--event', 'issue', '--team', 'ENG', '--project', 'Quiet'];
     const issues = await json('trigger', 'create', '--integration', linear.integrationId, ...words);
     expect(await json('trigger', 'change', issues.id, '--no-team')).toMatchObject({

@@ -47,13 +47,14 @@ const edits: Readonly<Record<string, Edit>> = {
     also: ['title', 'News'],
   },
   [`${IN}/publishing/agents`]: { field: 'isMcpOn', values: ['on', ''] },
+  [`${IN}/settings/assistant`]: { field: 'voice', values: ['Dry', 'Warm'], also: ['dailyRequests', '7'] },
   [`${IN}/settings`]: { field: 'name', values: ['Acme One', 'Acme Two'], also: ['plan', 'pro'] },
 };
 
 /** Forms that overwrite no text or choice that a person has seen. */
 const others: Readonly<Record<string, RegExp>> = {
   'make something new':
-    /\/(?:new|triggers|roundups|now|organizations|invitations|duplicate|media|hooks|keys|import|logo|compare|link|passkeys|codes)$/,
+    /\/(?:new|triggers|roundups|now|organizations|invitations|duplicate|wording|media|hooks|keys|import|logo|compare|link|passkeys|codes)$/,
   'connect, or set a new secret, which no page shows':
     /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':

@@ -46,6 +46,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     .values();
   expect(tables.flat()).toEqual([
     'api_keys',
+    'assistants',
     'attention',
     'audit_events',
     'deleted_posts',
@@ -104,6 +105,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'trigger_runs',
     'triggers',
     'users',
+    'wordings',
   ]);
   closeDatabase(db);
   expect(Bun.hash(readFileSync(file))).toBe(before);

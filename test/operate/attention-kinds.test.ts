@@ -39,7 +39,7 @@ let folder: string;
 let checkpoints: { inARow: number; total: number; cause: string | null };
 
 beforeEach(async () => {
-  ({ app, connected } = await appWithGithub({}));
+  ({ app, connected } = await appWithGithub({ assistant: { url: 'https://ai.test/v1', model: 'small' } }));
   folder = temporaryFolder().path;
   checkpoints = { inARow: 0, total: 0, cause: null };
 });
@@ -151,6 +151,20 @@ const CAUSES: Record<
     '1 missed delivery cannot be had again (Expired)',
     'Their changes make no drafts: write a post about what readers miss. The item ends after a week.',
     'integration missed',
+  ],
+  assistant_failing: [
+    async () => {
+      await addDraft();
+      await execute(
+        app.db,
+        `INSERT INTO wordings (post_id, organization_id, status, attempts, due_at, lines, error, asked_at)
+         VALUES ('late', 'org_a', 'queued', 3, ${after(60_000).getTime()}, '[]',
+           'The assistant at ai.example gave no answer: it responded 500.', '${now()}')`,
+      );
+    },
+    'The assistant at ai.example gave no answer: it responded 500',
+    'No wording is suggested. Drafts are as they are without it.',
+    'Check AI_URL, AI_MODEL and AI_KEY, and that the server answers',
   ],
   trigger_failed: [
     async () => {

@@ -54,6 +54,7 @@ describe('a proposed change', () => {
         title: null,
         markdown: 'New text\nof two lines',
         note: 'Shorter',
+        rewrites: null,
         createdAt: app.clock.now().toISOString(),
       },
     ]);

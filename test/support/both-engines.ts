@@ -42,6 +42,7 @@ const NEUTRAL = [
   'triggers',
   'watch',
   'users',
+  'wording/work.test.ts',
 ];
 
 /** Of these, what no engine can change: pages, parsers, payloads, and other files that reach storage in ways tested elsewhere. */

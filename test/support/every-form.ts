@@ -84,6 +84,7 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
     fields: { ...EDITED, title: 'Autosaved', seen, mark: '' },
   }),
   '/posts/:postId/versions/:versionId/restore': () => ({}),
+  '/posts/:postId/wording': ({ draftId = '' }) => ({ things: { postId: draftId } }),
   '/posts/:postId/suggestions/:suggestionId': () => ({ fields: { choice: 'dismiss' } }),
   '/posts/:postId/suggestion': ({ draftId = '', draftSeen = '', suggestedAt = '' }) => ({
     fields: { choice: 'take', seen: draftSeen, suggestedAt },
@@ -210,6 +211,9 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/publishing/hooks/:hookId/rotate': () => ({ fields: { mark: 'rotate' } }),
   '/publishing/hooks/:hookId/delete': () => ({}),
   '/settings': () => ({ fields: { name: 'Renamed', plan: 'pro' } }),
+  '/settings/assistant': () => ({
+    fields: { voice: 'Dry', examples: '', dailyRequests: '5', dailyBytes: '9000' },
+  }),
   '/settings/keys': () => ({ fields: { name: 'Stolen', access: 'read', expiry: '', mark: 'new key' } }),
   '/settings/keys/:keyId/revoke': () => ({}),
   '/settings/keys/:keyId/delete': () => ({}),
@@ -283,6 +287,7 @@ export async function createEveryForm() {
   const app: TestApp = await appWithOrganization({
     media: media.place,
     hookPrivateHosts: LOCAL_HOSTS,
+    assistant: { url: 'https://ai.test/v1', model: 'small' },
     openProviderApi: async (type, token) =>
       interruptible(await providerApis({ github: github.url })(type, token)),
     openReader: (type, token) => repositoryReaders({ github: github.url })(type, token),

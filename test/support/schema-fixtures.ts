@@ -12,6 +12,8 @@ const given: Record<string, string> = {
   permissions: '["api.read"]',
   filters: '{}',
   event_keys: '[]',
+  lines: '[]',
+  rewrites: '[]',
   data: '{"isPrerelease":false}',
   is_public: '0',
 };

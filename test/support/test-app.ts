@@ -60,6 +60,7 @@ interface Overrides {
   providerUrls?: Record<string, string>;
   hookPrivateHosts?: ReadonlySet<string>;
   identityProvider?: IdentityProvider | undefined;
+  assistant?: Deps['assistant'];
   clientIpHeader?: string;
   organizationCreation?: OrganizationCreation;
   compose?: Compose;
@@ -106,6 +107,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     ...(overrides.providerUrls === undefined ? {} : { providerUrls: overrides.providerUrls }),
     ...(overrides.hookPrivateHosts === undefined ? {} : { hookPrivateHosts: overrides.hookPrivateHosts }),
     identityProvider: overrides.identityProvider,
+    ...(overrides.assistant === undefined ? {} : { assistant: overrides.assistant }),
     media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },
   };
   const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };

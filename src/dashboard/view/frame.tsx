@@ -159,6 +159,7 @@ const tabs = {
   settings: 'Organization',
   'settings/keys': 'API Keys',
   'settings/members': 'Members',
+  'settings/assistant': 'Assistant',
   'settings/audit': 'Audit log',
   publishing: 'Public page',
   'publishing/hooks': 'Hooks',
@@ -168,11 +169,10 @@ const tabs = {
 export type Tab = keyof typeof tabs;
 
 export function Tabs({ current }: { current: string }) {
-  const { base, isOwner } = useVisit();
+  const { base, isOwner, deps } = useVisit();
+  const hidden = [!isOwner && 'settings/audit', deps.assistant === undefined && 'settings/assistant'];
   const [section = ''] = current.split('/');
-  const beside = Object.entries(tabs).filter(
-    ([path]) => path.startsWith(section) && (isOwner || path !== 'settings/audit'),
-  );
+  const beside = Object.entries(tabs).filter(([path]) => path.startsWith(section) && !hidden.includes(path));
   return (
     <nav class="tabs" aria-label={section === 'settings' ? 'Settings' : 'Publishing'}>
       {beside.map(([path, name]) => (

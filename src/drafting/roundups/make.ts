@@ -233,7 +233,7 @@ export async function listContents(tx: ReadTx, rows: readonly Change[]): Promise
 }
 
 /** The changes of each repository, or of each tracker, with the events that brought them. */
-async function readPlaces(tx: ReadTx, rows: readonly Change[]) {
+export async function readPlaces(tx: ReadTx, rows: readonly Change[]) {
   const places = Map.groupBy(rows, ({ integrationId, repositoryId }) => `${integrationId} ${repositoryId}`);
   const read = Array.from(places.values(), async (own) => {
     const [{ integrationId = '', repositoryId = '' } = {}] = own;

@@ -75,6 +75,8 @@ export interface Trigger {
   bodyTemplate: string | null;
   /** Publish its posts at once, instead of leaving them as drafts. */
   publish: boolean;
+  /** Ask the assistant for another wording of its drafts. */
+  suggests: boolean;
   enabled: boolean;
   createdAt: string;
   updatedAt: string;

@@ -47,10 +47,10 @@ const MAX_CANDIDATES = 3 * AT_ONCE;
 const BATCH_MS = 100;
 
 export type TriggerDeps = AuditDeps &
-  Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'> & { db: Storage & Pick<Database, 'lease'> };
+  Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls' | 'assistant'> & { db: Storage & Pick<Database, 'lease'> };
 
 /** `db` writes only while the run is this process's own. */
-type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'publicUrl' | 'providerUrls' | 'assistant'>;
 
 /** For the server's job: rests after a failure for which not even a delay could be written. Logs each once. */
 export function createTriggerWorker(deps: TriggerDeps, compose: Compose) {

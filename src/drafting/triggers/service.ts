@@ -22,7 +22,9 @@ import { endWaiting, queuePastResult } from './results-store.ts';
 /** A trigger to create. Absent fields take their default. */
 export interface NewTrigger
   extends Pick<Trigger, 'integrationId' | 'contentType'>,
-    Partial<Pick<Trigger, 'filters' | 'titleTemplate' | 'bodyTemplate' | 'publish' | 'enabled'>> {
+    Partial<
+      Pick<Trigger, 'filters' | 'titleTemplate' | 'bodyTemplate' | 'publish' | 'suggests' | 'enabled'>
+    > {
   /** `owner/name`, the URL or the id of the repository. Absent: every repository of the integration. */
   repository?: string | undefined;
   /** Our name of the event, or the provider's. */
@@ -35,7 +37,7 @@ export interface NewTrigger
 
 /** The fields that can change: all but the event and its source. A null template is the built-in one. */
 export type TriggerChanges = Partial<
-  Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish'>
+  Pick<Trigger, 'filters' | 'contentType' | 'titleTemplate' | 'bodyTemplate' | 'publish' | 'suggests'>
 >;
 
 type Needs = AuditDeps & Pick<Deps, 'ids' | 'providerUrls'>;
@@ -52,6 +54,7 @@ export async function createTrigger(deps: Needs, given: NewTrigger): Promise<Tri
     titleTemplate: null,
     bodyTemplate: null,
     publish: false,
+    suggests: false,
     enabled: true,
     ...fields,
     id: ids.newId('trg'),
@@ -173,7 +176,7 @@ async function writeTrigger(
 ): Promise<Changed | null> {
   const { db, clock } = deps;
   const { id } = current;
-  const { filters, contentType, titleTemplate, bodyTemplate, publish } = next;
+  const { filters, contentType, titleTemplate, bodyTemplate, publish, suggests } = next;
   const rule = ruleOf(next);
   const now = clock.now();
   return db.write(async (tx) => {
@@ -186,7 +189,7 @@ async function writeTrigger(
       await askForPaths(tx, await getIntegration(tx, next.integrationId), next, now);
     }
     const updatedAt = now.toISOString();
-    const fields = { filters, contentType, titleTemplate, bodyTemplate, publish };
+    const fields = { filters, contentType, titleTemplate, bodyTemplate, publish, suggests };
     await store.updateTrigger(tx, id, { ...fields, updatedAt, rule });
     await retryRuns(tx, id, now);
     const changed = changedFields(before, next);
@@ -256,6 +259,7 @@ const fieldNames: Record<keyof TriggerChanges, string> = {
   titleTemplate: 'title template',
   bodyTemplate: 'body template',
   publish: 'publishing',
+  suggests: 'suggested wording',
 };
 
 function changedFields(before: Trigger, after: Trigger): string {

@@ -3,6 +3,7 @@ import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { hasRelease } from '../events.ts';
 import type { Composition } from '../store.ts';
+import { queueWording } from '../wording/store.ts';
 import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
 import { OPEN, type PlannedDraft } from './kinds/kind.ts';
@@ -13,7 +14,7 @@ import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 
 // Writes the drafts of a run, the results of their events, and its end.
 
-type Needs = AuditDeps & Pick<Deps, 'ids'>;
+type Needs = AuditDeps & Pick<Deps, 'ids' | 'assistant'>;
 
 export interface Composed {
   draft: SourcedDraft;
@@ -165,6 +166,14 @@ async function writeOne(
   const name = trigger.event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: trigger.id, name, address: null } } as const;
   const { outcome, postId, ...written } = await writeDraft(tx, asTrigger, given, stored);
+  if (
+    trigger.suggests &&
+    deps.assistant !== undefined &&
+    postId !== null &&
+    /^(?:crea|upda)ted$/.test(outcome)
+  ) {
+    await queueWording(tx, deps, { postId, organizationId: trigger.organizationId, actorName: null });
+  }
   const eventKeys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];
   if (outcome !== 'closed' && eventKeys.some((key) => freshKeys.has(key))) {
     await settleResults(tx, run, eventKeys, { outcome, postId }, deps.clock.now());

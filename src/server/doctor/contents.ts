@@ -57,6 +57,7 @@ export const CHECK_OF = {
   token_refused: 'deliveries',
   token_expires: 'deliveries',
   trigger_failed: 'triggers',
+  assistant_failing: 'triggers',
   schedule_late: 'schedules',
   roundup_late: 'schedules',
   hook_failed: 'hooks',

@@ -37,6 +37,7 @@ import {
 } from './suggestion.tsx';
 import { editorScripts, Toolbar } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
+import { wordingPanel } from './wording.tsx';
 import { ChangeList, describeOrigin, editWords, originOf, shown, typeOptions } from './words.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
@@ -179,6 +180,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
     beside: (
       <>
         {await publishPanel(visit, { post, path }, error)}
+        {await wordingPanel(visit, { post, path })}
         <Facts facts={await readFacts(visit, { post, path })} />
       </>
     ),

@@ -81,6 +81,7 @@ async function newTrigger(visit: MemberVisit, values: URLSearchParams): Promise<
     titleTemplate: null,
     bodyTemplate: null,
     publish: false,
+    suggests: false,
     enabled: true,
     createdAt: now,
     updatedAt: now,

@@ -8,8 +8,8 @@ import type { AppError } from '../../../lib/app-error.ts';
 import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
 import { type FieldState, type formState, labelsOf } from '../../fields.ts';
-import { More } from '../../view/elements.tsx';
-import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
+import { More, useVisit } from '../../view/elements.tsx';
+import { Field, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/words.tsx';
 
 /** A line and a column of a template, from 1. */
@@ -109,6 +109,10 @@ export const TriggerForm = Type.Object({
   titleTemplate: template('Title template', 'Liquid, one line.'),
   bodyTemplate: template('Body template', 'Liquid that writes Markdown.'),
   publish: Type.Boolean({ label: 'Publish posts at once, without a review' }),
+  suggests: Type.Boolean({
+    label: 'Suggest wording for its drafts',
+    hint: 'Sends the entries of each draft to the assistant, in the background. Its answer is a suggestion.',
+  }),
   last: Type.String({
     label: 'Also create drafts of the last releases',
     subject: 'It',
@@ -123,7 +127,8 @@ function listFiltersOf(kind: TriggerKind) {
 
 /** The posted rule. An empty field means no filter, or the built-in template. */
 export function ruleOf(values: Static<typeof TriggerForm>, kind: TriggerKind) {
-  const { contentType, titleTemplate, bodyTemplate, publish, noPrereleases, excludeBots, block } = values;
+  const { contentType, titleTemplate, bodyTemplate, publish, suggests, noPrereleases, excludeBots, block } =
+    values;
   const lists = listFiltersOf(kind).map((name) => [name, readValues(values[name])] as const);
   const filters: TriggerFilters = Object.fromEntries(lists.filter(([, values]) => values.length > 0));
   if (kind.filters.includes('excludeBots') && excludeBots) filters.excludeBots = true;
@@ -134,12 +139,19 @@ export function ruleOf(values: Static<typeof TriggerForm>, kind: TriggerKind) {
     titleTemplate: titleTemplate.trim() === '' ? null : titleTemplate,
     bodyTemplate: bodyTemplate.trim() === '' ? null : bodyTemplate,
     publish,
+    suggests,
     ...(contentType !== undefined && { contentType }),
   } satisfies TriggerChanges;
 }
 
 /** The inverse of `ruleOf`. */
-export function valuesOf({ filters, titleTemplate, bodyTemplate, publish }: Trigger): Record<string, string> {
+export function valuesOf({
+  filters,
+  titleTemplate,
+  bodyTemplate,
+  publish,
+  suggests,
+}: Trigger): Record<string, string> {
   const { prereleases, excludeBots, block = '', ...lists } = filters;
   return {
     block,
@@ -149,18 +161,20 @@ export function valuesOf({ filters, titleTemplate, bodyTemplate, publish }: Trig
     ...(prereleases === false && { noPrereleases: 'yes' }),
     ...(excludeBots && { excludeBots: 'yes' }),
     ...(publish && { publish: 'yes' }),
+    ...(suggests && { suggests: 'yes' }),
   };
 }
 
 /** The edited values, by field. */
 export function editable(rule: Pick<Trigger, keyof TriggerChanges>, kind: TriggerKind) {
-  const { filters, contentType, titleTemplate, bodyTemplate, publish } = rule;
+  const { filters, contentType, titleTemplate, bodyTemplate, publish, suggests } = rule;
   return {
     ...Object.fromEntries(kind.filters.map((name) => [name, filters[name] ?? null])),
     contentType,
     titleTemplate,
     bodyTemplate,
     publish,
+    suggests,
   };
 }
 
@@ -184,6 +198,7 @@ export const ruleLabels: Readonly<Record<string, string>> = {
   ...labelsOf(TriggerForm),
   prereleases: 'Pre-releases',
   publish: 'Publish at once',
+  suggests: 'Suggest wording',
 };
 
 // The values of a filter as one line, separated by commas. A value with a comma, such as a project "Quiet, fast",
@@ -223,6 +238,7 @@ export function RuleFields(props: {
   error: AppError | undefined;
 }) {
   const { kind, type, fields, error } = props;
+  const { assistant } = useVisit().deps;
   const builtIn = builtInTemplates(kind.event, type);
   const hasRules = ENTRY_RULES.some(
     (name) => (fields[name].value ?? '') !== '' || fields[name].error !== null,
@@ -271,6 +287,11 @@ export function RuleFields(props: {
         </p>
       ) : (
         <Toggle {...fields.publish} isOn={isSet(fields.publish)} />
+      )}
+      {assistant !== undefined ? (
+        <Toggle {...fields.suggests} isOn={isSet(fields.suggests)} />
+      ) : (
+        isSet(fields.suggests) && <Hidden values={{ suggests: 'yes' }} />
       )}
     </>
   );
