@@ -6,13 +6,14 @@ import m01 from './migrations/0001_former_slugs.sql' with { type: 'text' };
 import m02 from './migrations/0002_identity_provider.sql' with { type: 'text' };
 import m03 from './migrations/0003_passkeys.sql' with { type: 'text' };
 import m04 from './migrations/0004_assistant.sql' with { type: 'text' };
+import m05 from './migrations/0005_approval.sql' with { type: 'text' };
 
 /**
  * All migrations, oldest first, embedded for the compiled binary. `tidings.schema` counts the applied ones. A migration
  * that older versions can work with says so in its first line: `-- oldest compatible: N`, the number of migrations that
  * such a version knows. It lets old and new processes run side by side during an upgrade.
  */
-export const migrations: readonly string[] = [m00, m01, m02, m03, m04];
+export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05];
 
 /** The oldest major version that Tidings works with. */
 export const OLDEST_SERVER = 15;

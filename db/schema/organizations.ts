@@ -27,6 +27,8 @@ export const organizations = sqliteTable(
     deletedAt: text('deleted_at'),
     /** 1: only sessions with a second factor enter. */
     needsSecondFactor: integer('needs_second_factor').notNull().default(0),
+    /** Publishing needs a second person. */
+    needsApproval: integer('needs_approval', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [oneOf(table.plan)],
 );
@@ -71,7 +73,8 @@ export const memberships = sqliteTable(
   {
     userId: partOf('user_id', () => users.id),
     organizationId: partOf('organization_id', () => organizations.id),
-    role: text({ enum: ['owner', 'member'] }).notNull(),
+    /** People read `member` as publisher. */
+    role: text({ enum: ['owner', 'member', 'writer'] }).notNull(),
     createdAt: text('created_at').notNull(),
     /** 1: a rule about the identity provider gave it, and each sign-in through the provider renews or ends it. */
     byRule: integer('by_rule').notNull().default(0),
@@ -167,7 +170,7 @@ export const oneTimeLinks = sqliteTable(
     userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
     /** The organization of an invitation, or of the owner who created a link for a new password. */
     organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
-    role: text({ enum: ['owner', 'member'] }),
+    role: text({ enum: ['owner', 'member', 'writer'] }),
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),
   },

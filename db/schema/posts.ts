@@ -178,6 +178,45 @@ export const postSuggestions = sqliteTable(
   ],
 );
 
+/**
+ * The request to approve the text of a post, and what became of it: the newest of each post. No reference to `posts`, as with
+ * versions.
+ */
+export const postApprovals = sqliteTable(
+  'post_approvals',
+  {
+    postId: text('post_id').primaryKey(),
+    organizationId: partOf('organization_id', () => organizations.id),
+    state: text({ enum: ['waiting', 'approved', 'refused', 'withdrawn'] }).notNull(),
+    /** A hash of all that readers see of the post, and its newest version: every change makes one of them another. */
+    hash: text().notNull(),
+    versionId: text('version_id').notNull(),
+    /** The new text of a published post. Null: it is about the post as it is. */
+    change: text({ mode: 'json' }).$type<
+      Record<'title' | 'markdown' | 'content', string> & {
+        contentType: (typeof CONTENT_TYPES)[number];
+      }
+    >(),
+    /** Null: no person, such as a trigger. */
+    askedById: text('asked_by_id'),
+    /** An email address, or who asked in words. */
+    askedBy: text('asked_by').notNull(),
+    askedAt: text('asked_at').notNull(),
+    /** Null: the operator of the command line, or nobody yet. */
+    decidedById: text('decided_by_id'),
+    decidedBy: text('decided_by'),
+    decidedAt: text('decided_at'),
+    /** Why somebody refused it. */
+    note: text(),
+    /** The newest version when a text of the post was last approved. */
+    approvedVersionId: text('approved_version_id'),
+  },
+  (table) => [
+    index('post_approvals_waiting').on(table.askedAt).where(sql`${table.state} = 'waiting'`),
+    oneOf(table.state),
+  ],
+);
+
 /** Images of posts. The files are in the data folder or in a bucket, under the id. */
 export const media = sqliteTable(
   'media',

@@ -8,13 +8,14 @@ import m01 from './migrations/0001_former_slugs.sql' with { type: 'text' };
 import m02 from './migrations/0002_identity_provider.sql' with { type: 'text' };
 import m03 from './migrations/0003_passkeys.sql' with { type: 'text' };
 import m04 from './migrations/0004_assistant.sql' with { type: 'text' };
+import m05 from './migrations/0005_approval.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
 /**
  * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
  * SQLite's `user_version` counts the applied ones.
  */
-export const migrations: readonly string[] = [m00, m01, m02, m03, m04];
+export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
 export function migrate(sqlite: Sqlite): void {

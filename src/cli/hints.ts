@@ -15,6 +15,8 @@ const hints: Readonly<Record<string, string>> = {
   user_not_found: '"user list" lists all users.',
   hook_disabled: '"hook enable" enables it.',
   too_many_hooks: '"hook list" lists them.',
+  approval_needed:
+    'A person asks for approval in the dashboard, another one approves. To skip it: --without-approval.',
   last_owner: 'Use "user add", or --force.',
 };
 

@@ -9,6 +9,7 @@ import { findProvider, MAX_RELEASES, readableProviders, startHistory } from '../
 import { findHistory, type History } from '../intake/history/store.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { type ContentType, contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import type { IntegrationType } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
@@ -101,6 +102,12 @@ async function importReleases(
   const stop = () => abort.abort();
   process.once('SIGINT', stop);
   try {
+    const { needsApproval } = await services.db.read((tx) => getOrganization(tx, organizationId));
+    if (publish && needsApproval) {
+      const message =
+        'Publishing needs a second person here. Leave out --publish: the releases become drafts';
+      throw new AppError(409, message);
+    }
     const started = await startHistory(services, {
       type: options.provider ?? (await findProvider(services, organizationId, repository)),
       ...{ organizationId, repository, contentType, releases, publish },

@@ -80,6 +80,17 @@ export function add(program: TidingsCommand): void {
     .examples('organization set-plan acme pro');
 
   group
+    .sub('set-approval', 'Choose whether publishing needs a second person')
+    .argument('<id>', 'ID of the organization')
+    .addArgument(new Argument('<switch>', 'Either on or off').choices(['on', 'off']))
+    .answers(
+      (services, id: string, state: 'on' | 'off') =>
+        changeOrganization(services, id, { needsApproval: state === 'on' }),
+      describe,
+    )
+    .examples('organization set-approval acme on');
+
+  group
     .sub('delete', 'Move an organization to the trash, where it stays for 30 days')
     .argument('<id>', 'ID of the organization, or the slug of its public page')
     .requiredOption('--confirm <name>', 'Name of the organization, to confirm')
@@ -110,6 +121,7 @@ const idOf = ({ db }: Pick<Services, 'db'>, given: string): Promise<string> =>
     (await findOrganization(tx, given)) === null ? ((await findSlugOwner(tx, given)) ?? given) : given,
   );
 
-function describe({ id, name, plan, createdAt }: Organization) {
-  return fields({ Organization: id, Name: name, Plan: plan, Created: createdAt });
+function describe({ id, name, plan, createdAt, needsApproval }: Organization) {
+  const approval = needsApproval ? 'needed' : null;
+  return fields({ Organization: id, Name: name, Plan: plan, Approval: approval, Created: createdAt });
 }

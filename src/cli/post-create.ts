@@ -7,9 +7,17 @@ import { findSchedule } from '../posts/schedule.ts';
 import { createPost } from '../posts/service.ts';
 import type { Services } from '../server/services.ts';
 import type { TidingsCommand } from './command.ts';
-import { describeScheduled, type ListedPost, timeZoneOption, withSchedule } from './post-publish.ts';
+import {
+  type ApprovalFlag,
+  approvalOption,
+  describeScheduled,
+  type ListedPost,
+  timeZoneOption,
+  withFlag,
+  withSchedule,
+} from './post-publish.ts';
 
-interface CreateFlags {
+interface CreateFlags extends ApprovalFlag {
   organization: string;
   title: string;
   contentType: ContentType;
@@ -31,6 +39,7 @@ export function addCreateCommand(group: TidingsCommand): void {
     .option('--publish', 'Publish it at once')
     .addOption(schedule.conflicts('publish'))
     .addOption(timeZoneOption('--schedule'))
+    .option(...approvalOption)
     .answers(create, (post, _file, { timeZone }) =>
       describeScheduled(post.status === 'published' ? 'Published' : 'Created a draft', post, timeZone),
     )
@@ -47,7 +56,7 @@ async function create(services: Services, path: string, flags: CreateFlags): Pro
   if (markdown.trim() === '') throw new AppError(400, `${path}: has no text`);
   try {
     const post = await createPost(
-      services,
+      withFlag(services, flags),
       organization,
       { title, markdown, contentType },
       {

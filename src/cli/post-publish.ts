@@ -3,6 +3,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { invalidField } from '../lib/app-error.ts';
 import { formatInZone, knownZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
+import { askApproval } from '../posts/approve.ts';
 import {
   contentTypes,
   type PageSelection,
@@ -37,10 +38,25 @@ export function withSchedule(post: Post, schedule: Schedule | null): ListedPost 
   return { ...post, scheduledFor: isWaiting ? new Date(schedule.publishAt).toISOString() : null };
 }
 
-interface PublishFlags {
+interface PublishFlags extends ApprovalFlag {
   at?: string;
   timeZone: string;
 }
+
+export interface ApprovalFlag {
+  withoutApproval?: true;
+}
+
+/** For commands that publish. */
+export const approvalOption = [
+  '--without-approval',
+  'Publish even if nobody has approved the text. The audit log shows it.',
+] as const;
+
+export const withFlag = (services: Services, { withoutApproval }: ApprovalFlag) => ({
+  ...services,
+  skipsApproval: withoutApproval === true,
+});
 
 export function addPublishCommands(group: TidingsCommand): void {
   const command = group.about('post');
@@ -52,8 +68,13 @@ export function addPublishCommands(group: TidingsCommand): void {
   command('publish', 'Publish a post, now or at a time')
     .option('--at <time>', 'Time to publish at, such as 2027-01-31T09:00 or 2027-01-31T09:00+01:00')
     .addOption(timeZoneOption('--at'))
+    .option(...approvalOption)
     .answers(publish, (post, _id, { timeZone }) => describeScheduled('Published', post, timeZone))
     .examples('post publish post_…', 'post publish post_… --at 2027-01-31T09:00 --time-zone Europe/Berlin');
+  command('ask-approval', 'Ask for the approval of a draft, where publishing needs a second person')
+    .answers((services, id: string) => askApproval(services, id), describe('Asked to approve'))
+    .note('Two people then have to stand behind the text: one asks in the dashboard, another approves.')
+    .examples('post ask-approval post_…');
   command('unpublish', 'Make a post a draft again, or cancel its schedule')
     .answers((services, id: string) => editPost(services, id, { status: 'draft' }), describe('Unpublished'))
     .examples('post unpublish post_…');
@@ -87,7 +108,9 @@ export function describeScheduled(past: string, { id, title, scheduledFor }: Lis
   return `${result}: ${oneLine(title)} (${id})`;
 }
 
-async function publish(services: Services, id: string, { at, timeZone }: PublishFlags): Promise<ListedPost> {
+async function publish(given: Services, id: string, flags: PublishFlags): Promise<ListedPost> {
+  const { at, timeZone } = flags;
+  const services = withFlag(given, flags);
   if (at === undefined) {
     return { ...(await editPost(services, id, { status: 'published' })), scheduledFor: null };
   }

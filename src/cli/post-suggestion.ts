@@ -13,6 +13,7 @@ import {
 import type { Services } from '../server/services.ts';
 import { clockTime, done, ofOrganization, type TidingsCommand } from './command.ts';
 import { fields, lines, oneLine, painted, type Text, table } from './output.ts';
+import { type ApprovalFlag, approvalOption, withFlag } from './post-publish.ts';
 
 const HELP = `An ID that begins with sug_ is of a suggestion of an API key; "list" shows these. The ID of a post stands for the newer text that its source has.`;
 
@@ -49,9 +50,12 @@ export function addSuggestionCommands(posts: TidingsCommand): void {
     )
     .examples('post suggestion show sug_…', 'post suggestion show post_…');
   command('accept', 'Replace the text of the post with the suggested text')
+    .option(...approvalOption)
     .answers(
-      async (services, id: string) =>
-        isChange(id) ? (await acceptChange(services, id)).post : takeSuggestion(services, id),
+      async (given, id: string, flags: ApprovalFlag) => {
+        const services = withFlag(given, flags);
+        return isChange(id) ? (await acceptChange(services, id)).post : takeSuggestion(services, id);
+      },
       ({ id, title }) => `Accepted: ${oneLine(title)} (${id})`,
     )
     .examples('post suggestion accept sug_…', 'post suggestion accept post_…');

@@ -1,10 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { Option } from 'commander';
+import type { ReadTx } from '../../db/engine.ts';
 import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../people/organization-store.ts';
+import { findOrganization, getOrganization } from '../people/organization-store.ts';
+import { approvalOf } from '../posts/approve.ts';
 import { listNames, MAX_PROBLEMS } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
 import { ImportCutOff, type ImportResult, importFile } from '../posts/import/service.ts';
@@ -12,7 +14,7 @@ import { type ListedStatus, listedStatuses, listScheduledPage } from '../posts/l
 import { contentTypes, DEFAULT_CONTENT_TYPE, type PageSelection, postStatuses } from '../posts/model.ts';
 import { findSchedule } from '../posts/schedule.ts';
 import { editPost } from '../posts/service.ts';
-import { getPost, listPostPage } from '../posts/store.ts';
+import { getPost, listPostPage, readPost } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
 import { isoTime, limitTo, pageNumber, type TidingsCommand } from './command.ts';
@@ -21,12 +23,15 @@ import { fields, oneLine, progressBar, status, type Terminal, type Text, table }
 import { addCreateCommand, readMarkdown, readSource } from './post-create.ts';
 import { addExportCommand } from './post-export.ts';
 import {
+  type ApprovalFlag,
   addPublishCommands,
+  approvalOption,
   describeTrash,
   type ListedPost,
   readTrash,
   type Selection,
   selecting,
+  withFlag,
   withSchedule,
   withSchedules,
 } from './post-publish.ts';
@@ -35,10 +40,11 @@ import { addSuggestionCommands } from './post-suggestion.ts';
 type ImportFlags = Pick<
   Parameters<typeof importFile>[2],
   'status' | 'contentType' | 'date' | 'format' | 'source'
-> & {
-  organization: string;
-  schedule?: true;
-};
+> &
+  ApprovalFlag & {
+    organization: string;
+    schedule?: true;
+  };
 
 type ListOptions = Selection<ListedStatus> & Pick<PageSelection, 'limit' | 'page'> & { trash?: true };
 
@@ -66,6 +72,7 @@ export function add(program: TidingsCommand): void {
     )
     .option('--date <time>', 'Creation date of posts that have none, as ISO 8601', isoTime)
     .option('--schedule', 'Schedule posts with a date in the future for that date')
+    .option(...approvalOption)
     .addOption(format.choices(importFormats))
     .option(
       '--source <name>',
@@ -73,7 +80,7 @@ export function add(program: TidingsCommand): void {
     )
     .action(async (files: string[], flags: ImportFlags, command: TidingsCommand) => {
       const { done, failures } = await command.withServices((services) =>
-        importFiles(services, command.context.terminal, files, flags),
+        importFiles(withFlag(services, flags), command.context.terminal, files, flags),
       );
       if (done.length > 0 || failures.length === 0) {
         command.print(done, (all) => all.map(describeImport).join('\n'));
@@ -128,9 +135,10 @@ export function add(program: TidingsCommand): void {
   command('show', 'Show a post')
     .answers(
       async (services, id: string) => ({
-        post: await services.db.read(async (tx) =>
-          withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
-        ),
+        post: await services.db.read(async (tx) => ({
+          ...withSchedule(await getPost(tx, id), await findSchedule(tx, id)),
+          ...(await describeApproval(tx, id)),
+        })),
         hasSuggestion: await hasSuggestionFor(services, id),
         changes: await services.db.read((tx) => listOpenChanges(tx, { postId: id })),
       }),
@@ -151,14 +159,17 @@ export function add(program: TidingsCommand): void {
   command('edit', 'Change the title or the text of a post')
     .option('--title <text>', 'New title')
     .option('--markdown <file>', 'Markdown file with the new text, or - for standard input')
+    .option(...approvalOption)
     .hook('preAction', (given) => {
-      if (Object.keys(given.opts()).length > 0) return;
+      const { title, markdown } = given.opts();
+      if (title !== undefined || markdown !== undefined) return;
       given.error('error: nothing to change. Add --title TEXT, --markdown FILE, or both');
     })
     .answers(
-      async (services, id: string, { title, markdown }: { title?: string; markdown?: string }) => {
+      async (services, id: string, flags: ApprovalFlag & { title?: string; markdown?: string }) => {
+        const { title, markdown } = flags;
         const text = markdown === undefined ? undefined : (await readMarkdown(markdown)).text;
-        const post = await editPost(services, id, { title, markdown: text });
+        const post = await editPost(withFlag(services, flags), id, { title, markdown: text });
         return services.db.read(async (tx) => withSchedule(post, await findSchedule(tx, id)));
       },
       ({ id, title }) => `Changed: ${oneLine(title)} (${id})`,
@@ -170,6 +181,18 @@ export function add(program: TidingsCommand): void {
   addPublishCommands(group);
 
   addExportCommand(group);
+}
+
+/** How the approval of a post stands. Nothing where publishing needs no second person. */
+async function describeApproval(tx: ReadTx, id: string) {
+  const post = await readPost(tx, id);
+  const organization = post && (await findOrganization(tx, post.organizationId));
+  if (post === null || organization?.needsApproval !== true) return {};
+  const { state, approval } = await approvalOf(tx, post);
+  const { askedBy = null, askedAt = null, decidedBy = null, decidedAt = null, note = null } = approval ?? {};
+  return {
+    approval: { state, change: approval?.change ?? null, askedBy, askedAt, decidedBy, decidedAt, note },
+  };
 }
 
 function readPage({ db }: Services, options: ListOptions) {
@@ -195,7 +218,7 @@ async function importFiles(
   services: Services,
   terminal: Terminal,
   files: readonly string[],
-  { organization: organizationId, schedule, ...flags }: ImportFlags,
+  { organization: organizationId, schedule, withoutApproval: _, ...flags }: ImportFlags,
 ) {
   const done: FolderResult[] = [];
   const failures: AppError[] = [];
@@ -242,7 +265,7 @@ function requireAppError(error: unknown): AppError {
 function addResult(total: ImportResult, one: ImportResult): void {
   for (const name of ['created', 'updated', 'unchanged', 'reassignedIds'] as const) total[name] += one[name];
   Object.assign(total.newIds, one.newIds);
-  for (const name of ['future', 'scheduled'] as const) {
+  for (const name of ['future', 'scheduled', 'unapproved'] as const) {
     if (one[name] !== undefined) total[name] = (total[name] ?? 0) + one[name];
   }
   if (one.headings !== null) total.headings = (total.headings ?? 0) + one.headings;
@@ -303,6 +326,7 @@ function describeImport(result: FolderResult): string {
     unknownFields = [],
     future = 0,
     scheduled = 0,
+    unapproved = 0,
   } = result;
   const replaced = Object.entries(newIds);
   return [
@@ -315,6 +339,8 @@ function describeImport(result: FolderResult): string {
     scheduled > 0 && `  scheduled for their date: ${scheduled}`,
     future > 0 &&
       `  dated in the future: ${future}. They are drafts. To schedule them for their date, import again with --schedule.`,
+    unapproved > 0 &&
+      `  not approved: ${unapproved}. New ones are drafts, and published ones stay as they are. To publish a draft without approval: ${tidings} post publish ID --without-approval`,
     replaced.length > 0 &&
       `  replaced ids: ${replaced.length}. Importing the file again updates the same posts.`,
     ...replaced.slice(0, SHOWN_IDS).map(([given, id]) => `    ${given} → ${id}`),
@@ -366,13 +392,18 @@ function describePage(
   ];
 }
 
-function describePost(post: ListedPost) {
+function describePost(post: ListedPost & Partial<Awaited<ReturnType<typeof describeApproval>>>) {
+  const { approval } = post;
   return fields({
     Post: post.id,
     Title: post.title,
     Type: post.contentType,
     Status: status(post.scheduledFor === null ? post.status : 'scheduled'),
     'Scheduled for': post.scheduledFor,
+    Approval: approval
+      ? [approval.state, approval.decidedBy ?? approval.askedBy].filter(Boolean).join(', ')
+      : null,
+    Reason: approval?.note ?? null,
     Created: post.createdAt,
     Updated: post.updatedAt,
     Source: post.sourceMetadata === null ? null : JSON.stringify(post.sourceMetadata),

@@ -55,9 +55,13 @@ export function add(program: TidingsCommand): void {
     )
     .examples('user list', 'user list --organization acme');
 
-  command('add', 'Add a person to an organization, or make a member an owner')
+  command('add', 'Add a person to an organization, or give a member a role that may do more')
     .requiredOption('--organization <id>', 'Organization')
-    .addOption(new Option('--role <role>', 'Role in the organization').choices(roles).default('member'))
+    .addOption(
+      new Option('--role <role>', 'Role: a writer writes drafts, a member also publishes, an owner manages')
+        .choices(roles)
+        .default('member'),
+    )
     .answers(
       (services, email: string, { organization, role }: { organization: string; role: Role }) =>
         addToOrganization(services, email, organization, role),

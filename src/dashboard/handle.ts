@@ -15,7 +15,14 @@ import { countAttention, shownTo } from '../people/attention.ts';
 import type { Actor } from '../people/audit.ts';
 import type { Guard } from '../people/guard.ts';
 import { hashOf } from '../people/passwords.ts';
-import { type Permission, permitted, requireRole, SECOND_FACTOR, SIGNED_OUT } from '../people/permission.ts';
+import {
+  mayPublish,
+  type Permission,
+  permitted,
+  requireRole,
+  SECOND_FACTOR,
+  SIGNED_OUT,
+} from '../people/permission.ts';
 import {
   BROWSER_MS,
   completeSignIn,
@@ -214,7 +221,9 @@ function admit(
   const needed = { organization, needs: page.access };
   requireRole(found?.isBlocked ? 'blocked' : found?.role, needed);
   const isOwner = found?.role === 'owner';
-  return { ...visit, ...found, user, isOwner, deps: permit(needed), base: `/dashboard/${organization.id}` };
+  const base = `/dashboard/${organization.id}`;
+  const may = { isOwner, mayPublish: mayPublish(found?.role) };
+  return { ...visit, ...found, user, ...may, deps: permit(needed), base };
 }
 
 /** Null for a form that is too large to be read without a session, or a file. */

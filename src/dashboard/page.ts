@@ -65,6 +65,8 @@ export interface MemberVisit extends UserVisit {
   organization: Organization;
   role: Role;
   isOwner: boolean;
+  /** A publisher or an owner. */
+  mayPublish: boolean;
   base: string;
 }
 
@@ -101,11 +103,15 @@ export interface Redirect {
   remember?: User;
 }
 
-/** Whom a page is for: everybody, people who are signed in, members of the organization in the path, its owners. */
+/**
+ * Whom a page is for: everybody, people who are signed in, members of the organization in the path, those who may publish, its
+ * owners.
+ */
 export interface Visitors {
   anyone: Visit;
   user: UserVisit;
   member: MemberVisit;
+  publisher: MemberVisit;
   owner: MemberVisit;
 }
 

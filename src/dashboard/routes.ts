@@ -21,6 +21,7 @@ import { routes as integrationsPolling } from './pages/integrations/polling.tsx'
 import { routes as jump } from './pages/jump.tsx';
 import { routes as mediaList } from './pages/media/list.tsx';
 import { routes as passkeys } from './pages/passkeys.tsx';
+import { routes as postsApproval } from './pages/posts/approval.tsx';
 import { routes as postsAutosave } from './pages/posts/autosave.tsx';
 import { routes as postsCompare } from './pages/posts/compare.tsx';
 import { routes as postsEditor } from './pages/posts/editor.tsx';
@@ -64,6 +65,7 @@ export const pages: readonly Page[] = [
   ...postsAutosave,
   ...postsSuggestion,
   ...postsWording,
+  ...postsApproval,
   ...mediaList,
   ...postsTrash,
   ...postsVersions,

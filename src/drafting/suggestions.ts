@@ -1,6 +1,8 @@
 import type { ReadTx } from '../../db/engine.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { AuditDeps } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
+import { holdChange } from '../posts/approval.ts';
 import type { Post } from '../posts/model.ts';
 import { getPost, readPost, writeAbout, writePost } from '../posts/store.ts';
 import { recordVersion } from '../posts/versions.ts';
@@ -121,12 +123,12 @@ export async function getSuggestion({ db }: Pick<Deps, 'db'>, postId: string): P
 }
 
 /**
- * Puts the suggested text into the post, whose status stays. The text then counts as the trigger's own, so that later
+ * Puts the suggested text into the post, whose status stays, unless it waits for approval. The text then counts as the trigger's own, so that later
  * events change a draft again. Throws `AppError` 404 when there is no suggestion, and 409 `post_changed` when it or the post is
- * no longer the one of `seen`.
+ * no longer the one of `seen`, and as `holdChange` does.
  */
 export async function takeSuggestion(
-  deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'actor'>,
+  deps: AuditDeps & Pick<Deps, 'ids'>,
   postId: string,
   seen?: Compared,
 ): Promise<Post> {
@@ -134,8 +136,10 @@ export async function takeSuggestion(
     const { row, suggestion, post } = await requireSuggestion(tx, postId, seen);
     const { eventKeys, until, ...text } = suggestion;
     const after = { ...post, ...text, updatedAt: deps.clock.now().toISOString() };
-    await writePost(tx, after);
-    await recordVersion(tx, deps, { before: post, after, origin: 'suggestion' });
+    if (!(await holdChange(tx, deps, post, after))) {
+      await writePost(tx, after);
+      await recordVersion(tx, deps, { before: post, after, origin: 'suggestion' });
+    }
     await saveDraft(tx, { ...row, ...settled, writtenHash: hashOf(text), eventKeys, until, source: null });
     return getPost(tx, postId);
   });

@@ -2,6 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { withoutMediaOrigin } from '../lib/markdown/media.ts';
 import type { AuditContext } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
+import { ask, rulesOf } from '../posts/approval.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { removePost } from '../posts/service.ts';
 import { readPost, recordPost, writePost } from '../posts/store.ts';
@@ -23,7 +24,7 @@ export interface NewDraft {
   name: DraftName;
   organizationId: string;
   contentType: ContentType;
-  /** A new post is published at once. */
+  /** A new post is published at once, or asks for its approval where publishing needs a second person. */
   publish: boolean;
   /** Publishing a new post keeps its `createdAt`. */
   keepsDate: boolean;
@@ -94,6 +95,8 @@ export async function writeDraft(
   if (decision.post !== undefined) {
     await writePost(tx, decision.post);
     await recordVersion(tx, deps, { before: post, after: decision.post, origin: 'trigger' });
+    const isAsking = draft.publish && (await rulesOf(tx, deps, decision.post)).needsApproval;
+    if (isAsking) await ask(tx, deps, decision.post);
   }
   if (decision.row !== undefined) await saveDraft(tx, decision.row);
   if (outcome === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });
@@ -181,10 +184,12 @@ async function moveBranch(tx: WriteTx, { name }: NewDraft, moved: DraftRow): Pro
 }
 
 async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<string> {
-  const { name, organizationId, contentType, publish, keepsDate, eventKeys, until } = draft;
+  const { name, organizationId, contentType, keepsDate, eventKeys, until } = draft;
   const id = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
-  await writePost(tx, {
+  const needsApproval = draft.publish && (await rulesOf(tx, deps, { organizationId })).needsApproval;
+  const publish = draft.publish && !needsApproval;
+  const post: OwnedPost = {
     ...text,
     id,
     organizationId,
@@ -193,7 +198,9 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     createdAt: earlier(until, now),
     updatedAt: now,
     isDateSet: keepsDate,
-  });
+  };
+  await writePost(tx, post);
+  if (needsApproval) await ask(tx, deps, post);
   if (publish) await recordPost(tx, deps, 'post.published', { id, organizationId, title: text.title });
   await saveDraft(tx, {
     ...name,

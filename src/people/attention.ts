@@ -1,4 +1,4 @@
-import { and, asc, count, eq, getTableColumns, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 import {
   ATTENTION,
   changing,
@@ -14,7 +14,7 @@ import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { isOfLive } from './organization-store.ts';
-import type { Role } from './permission.ts';
+import { mayPublish, type Role } from './permission.ts';
 
 // The list of what needs a person. `server/attention.ts` finds the items, and the leader keeps them here: each from the
 // beginning of its cause to the end.
@@ -36,6 +36,7 @@ export const attentionKinds = [
   'schedule_late',
   'roundup_late',
   'assistant_failing',
+  'approval_waiting',
   'backup_failed',
   'disk_full',
   'clock_jumped',
@@ -54,17 +55,22 @@ export type FoundItem = Omit<AttentionItem, 'id' | 'since' | 'mutedUntil'> & { s
 
 const idOf = ({ kind, subject }: Pick<AttentionItem, 'kind' | 'subject'>) => `${kind}:${subject}`;
 
-/** Members see the items of their organization; owners those of the server too. */
-export const shownTo = ({ organization, role }: { organization: { id: string }; role: Role }) => ({
+/** An organization's items; those of the server too, and, unless it is false, the approvals that wait. */
+interface Shown {
+  organizationId: string;
+  withServer: boolean;
+  withApprovals?: boolean;
+}
+
+/** Members see the items of their organization, but for writers, who approve nothing; owners those of the server too. */
+export const shownTo = ({ organization, role }: { organization: { id: string }; role: Role }): Shown => ({
   organizationId: organization.id,
   withServer: role === 'owner',
+  withApprovals: mayPublish(role),
 });
 
-/** The items of an organization, those of the server too if `withServer`; or all. Those that began first come first. */
-export async function listAttention(
-  tx: ReadTx,
-  of?: { organizationId: string; withServer: boolean },
-): Promise<AttentionItem[]> {
+/** The items of an organization, or all. Those that began first come first. */
+export async function listAttention(tx: ReadTx, of?: Shown): Promise<AttentionItem[]> {
   return tx
     .select()
     .from(attention)
@@ -73,19 +79,20 @@ export async function listAttention(
     .all();
 }
 
-function isShownTo({ organizationId, withServer }: { organizationId: string; withServer: boolean }) {
-  const isOwn = eq(attention.organizationId, organizationId);
+function isShownTo({ organizationId, withServer, withApprovals = true }: Shown) {
+  const isMeant = withApprovals ? undefined : ne(attention.kind, 'approval_waiting');
+  const isOwn = and(eq(attention.organizationId, organizationId), isMeant);
   return withServer ? or(isOwn, isNull(attention.organizationId)) : isOwn;
 }
 
 /** How many items are not muted. */
 export async function countAttention(
   tx: ReadTx,
-  of: { organizationId: string; withServer: boolean },
+  { organizationId, withServer, withApprovals = true }: Shown,
   now: Date,
 ): Promise<number> {
-  const withServer = of.withServer ? 1 : 0;
-  const row = await statements(tx).count.get({ ...of, withServer, now: now.toISOString() });
+  const given = { withServer: withServer ? 1 : 0, withApprovals: withApprovals ? 1 : 0 };
+  const row = await statements(tx).count.get({ organizationId, ...given, now: now.toISOString() });
   return row?.items ?? 0;
 }
 
@@ -172,7 +179,7 @@ export async function beginAttention(
  */
 export async function muteAttention(
   db: Pick<Storage, 'write'>,
-  of: { organizationId: string; withServer: boolean },
+  of: Shown,
   id: string,
   mutedUntil: string | null,
   quiet: (tx: WriteTx, id: string) => Promise<void>,
@@ -199,6 +206,7 @@ const statements = prepared((tx) => ({
       and(
         sql`(${attention.organizationId} = ${sql.placeholder('organizationId')}
           or ${attention.organizationId} is null and ${sql.placeholder('withServer')} = 1)`,
+        sql`(${attention.kind} <> 'approval_waiting' or ${sql.placeholder('withApprovals')} = 1)`,
         sql`(${attention.mutedUntil} is null or ${attention.mutedUntil} <= ${sql.placeholder('now')})`,
       ),
     )

@@ -17,6 +17,11 @@ export const auditGroups = {
     'post.restored',
     'post.erased',
     'post.imported',
+    'post.approval_requested',
+    'post.approved',
+    'post.approval_refused',
+    'post.approval_withdrawn',
+    'post.approval_skipped',
     'image.deleted',
   ],
   keys: ['key.created', 'key.revoked', 'key.deleted'],
@@ -129,8 +134,13 @@ export function quote(text: string): string {
   return `“${cutLine(text.toWellFormed(), MAX_QUOTED_LENGTH)}”`;
 }
 
-/** `actor` acts in this request, command or job. */
-export type AuditContext = { readonly clock: Clock; readonly log: Logger; readonly actor: Actor };
+/** `actor` acts in this request, command or job. `skipsApproval`: an operator publishes what nobody has approved. */
+export type AuditContext = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly actor: Actor;
+  readonly skipsApproval?: boolean;
+};
 
 export type AuditDeps = AuditContext & { readonly db: Storage };
 

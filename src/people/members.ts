@@ -49,7 +49,7 @@ export function readMembers(
   }));
 }
 
-/** Adds a member, or makes one an owner. `describe` completes the actor's sentence: `added ann@… as an owner`. */
+/** Adds a member, or gives one a role that may do more. `describe` completes the actor's sentence: `added ann@… as an owner`. */
 export async function joinOrganization(
   tx: WriteTx,
   deps: AuditDeps,
@@ -116,8 +116,14 @@ export function withdrawInvitations(deps: AuditDeps, organizationId: string): Pr
   );
 }
 
+export const roleNames: Readonly<Record<Role, string>> = {
+  writer: 'Writer',
+  member: 'Publisher',
+  owner: 'Owner',
+};
+
 export function roleNoun(role: Role): string {
-  return role === 'owner' ? 'an owner' : 'a member';
+  return role === 'owner' ? 'an owner' : `a ${roleNames[role].toLowerCase()}`;
 }
 
 async function requireMember(tx: WriteTx, key: store.MemberKey): Promise<Member> {

@@ -52,8 +52,11 @@ export async function insertOrganization(tx: WriteTx, organization: Organization
   });
 }
 
-export async function updateOrganization(tx: WriteTx, { id, name, plan }: Organization): Promise<void> {
-  await tx.update(organizations).set({ name, plan }).where(eq(organizations.id, id)).run();
+export async function updateOrganization(
+  tx: WriteTx,
+  { id, name, plan, needsApproval }: Organization,
+): Promise<void> {
+  await tx.update(organizations).set({ name, plan, needsApproval }).where(eq(organizations.id, id)).run();
 }
 
 /** Moves it to the trash, or takes it out for `null`. */

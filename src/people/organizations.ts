@@ -31,7 +31,8 @@ export type NewOrganization = Static<typeof NewOrganization>;
 export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
 
 /** `createdAt`: ISO 8601 with milliseconds, UTC. */
-export type Organization = Required<NewOrganization> & { createdAt: string };
+/** `needsApproval`: publishing needs a second person. */
+export type Organization = Required<NewOrganization> & { createdAt: string; needsApproval: boolean };
 
 /** In the trash, until `expiresAt`. Both are ISO 8601. */
 export type DeletedOrganization = Organization & { deletedAt: string; expiresAt: string };
@@ -54,6 +55,7 @@ export function newOrganization(deps: { clock: Clock; ids: Ids }, input: NewOrga
     name: name.trim(),
     plan,
     createdAt: deps.clock.now().toISOString(),
+    needsApproval: false,
   };
 }
 
@@ -71,24 +73,32 @@ export async function addOrganization(
 }
 
 /** The id is part of URLs and never changes. */
-const OrganizationChange = Type.Partial(Type.Pick(NewOrganization, ['name', 'plan']));
+const OrganizationChange = Type.Partial(
+  Type.Composite([
+    Type.Pick(NewOrganization, ['name', 'plan']),
+    Type.Object({ needsApproval: Type.Boolean() }),
+  ]),
+);
 
 /** `input`: the change, or what makes it of the stored values. Throws `AppError` 400 for an invalid field and 404. */
 export async function changeOrganization(
   deps: AuditDeps,
   id: string,
-  input: ChangeOf<Organization, { name?: string; plan?: string }>,
+  input: ChangeOf<Organization, { name?: string; plan?: string; needsApproval?: boolean }>,
 ): Promise<Organization> {
   return deps.db.write(
     async (tx) => {
       const before = await getOrganization(tx, id);
-      const { name, plan } = requireValid(OrganizationChange, changeFor(before, input));
-      const after = { ...before, name: name?.trim() ?? before.name, plan: plan ?? before.plan };
+      const { name = before.name, ...rest } = requireValid(OrganizationChange, changeFor(before, input));
+      const after = { ...before, ...rest, name: name.trim() };
       const changes: string[] = [];
       if (after.name !== before.name) {
         changes.push(`renamed the organization from ${quote(before.name)} to ${quote(after.name)}`);
       }
       if (after.plan !== before.plan) changes.push(`changed the plan from ${before.plan} to ${after.plan}`);
+      if (after.needsApproval !== before.needsApproval) {
+        changes.push(`turned approval before publishing ${after.needsApproval ? 'on' : 'off'}`);
+      }
       if (changes.length === 0) return before;
       await updateOrganization(tx, after);
       const summary = changes.join(' and ');

@@ -19,8 +19,13 @@ export const SECOND_FACTOR = 'second_factor';
 export interface Permission {
   sessionHash: string;
   /** Null: signing in is enough. */
-  membership: { organization: Pick<Organization, 'id' | 'name'>; needs: Role } | null;
+  membership: { organization: Pick<Organization, 'id' | 'name'>; needs: Need } | null;
 }
+
+/** What an action needs: to be a member, in any role; to publish; to own the organization. */
+type Need = 'member' | 'publisher' | 'owner';
+
+export const mayPublish = (role: Role | null | undefined) => role === 'member' || role === 'owner';
 
 /** `AppError` 404 for somebody who is no member, because another's organization does not exist either, and 403. */
 export function requireRole(
@@ -33,8 +38,15 @@ export function requireRole(
     throw new AccessEnded(403, message, { code: SECOND_FACTOR });
   }
   if (needs === 'member' || role === 'owner') return;
+  if (needs === 'publisher') {
+    if (!mayPublish(role)) throw onlyPublishers(organization.name);
+    return;
+  }
   throw new AccessEnded(403, `Only owners of ${organization.name} can do this. Ask one of them.`);
 }
+
+export const onlyPublishers = (name: string) =>
+  new AccessEnded(403, `Only publishers and owners of ${name} can do this. Ask one of them.`);
 
 /**
  * Throws `AccessEnded` unless the session is open, its account active, and the person a member with the role. 401 with the
@@ -77,9 +89,18 @@ export function permitted<Given extends Deps>(
   };
 }
 
-export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member')]);
-/** An owner manages keys, integrations, triggers, members and settings; a member writes and publishes posts. */
+export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member'), Type.Literal('writer')]);
+/**
+ * A writer writes drafts; a member, whom people know as publisher, also approves and publishes; an owner also manages keys,
+ * integrations, triggers, members and settings.
+ */
 export type Role = Static<typeof Role>;
+
+/** Its part before an `@`, without dots and what follows a `+`: many servers deliver all of these to one person. */
+export function mailboxOf(email: string): string {
+  const [, local = '', domain = ''] = /^([^+@]*).*@(.*)$/s.exec(email.normalize('NFKC').toLowerCase()) ?? [];
+  return `${local.replaceAll('.', '')}@${domain}`;
+}
 
 /** Part of an address, without invisible or reordering characters, which make two addresses look alike. U+2800 is a blank. */
 const VISIBLE = '[^\\s@\\p{Cc}\\p{Cf}\\p{Co}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800]+';

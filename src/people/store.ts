@@ -66,12 +66,18 @@ export async function deleteUser(tx: WriteTx, userId: string): Promise<void> {
 export type NewMembership = typeof memberships.$inferInsert;
 export type MemberKey = Pick<NewMembership, 'userId' | 'organizationId'>;
 
-/** Makes a member an owner, but never an owner a member. */
+/** Each may do less than the next. */
+const ranks: readonly Role[] = ['writer', 'member', 'owner'];
+
+export const rolesBelow = (role: Role): readonly Role[] => ranks.slice(0, ranks.indexOf(role));
+
+/** Gives a member a role that may do more, but never one that may do less. */
 export async function insertMembership(tx: WriteTx, membership: NewMembership): Promise<void> {
   const { userId, organizationId, role } = memberships;
   const target = [userId, organizationId];
   const { role: given, byRule = 0 } = membership;
-  const promotion = { target, set: { role: given, byRule }, setWhere: ne(role, 'owner') };
+  const setWhere = inArray(role, [...rolesBelow(given), ...(given === 'owner' ? [] : [given])]);
+  const promotion = { target, set: { role: given, byRule }, setWhere };
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
 }
 

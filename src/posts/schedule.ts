@@ -6,6 +6,7 @@ import { formatInZone, knownZone, parseInZone, span, type ZonedTime } from '../l
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { isOfLive } from '../people/organization-store.ts';
+import { ask, isApproved, requireApproved, requirePublisher, rulesOf } from './approval.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
 import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
 import { keepVersion } from './versions.ts';
@@ -26,7 +27,7 @@ export interface Scheduled extends Pick<ZonedTime, 'clockChange'> {
 
 /**
  * Schedules a draft, or changes its schedule. `check` may throw, in the transaction that writes. Throws `AppError` 400 with
- * the invalid field, 404, and 409 `post_is_published`.
+ * the invalid field, 404, 409 `post_is_published`, and as `requireApproved` does.
  */
 export async function schedulePost(
   deps: AuditDeps,
@@ -46,13 +47,14 @@ export async function schedulePost(
   });
 }
 
-/** Schedules a draft and records it, in the caller's transaction. It replaces an earlier schedule. */
+/** Schedules a draft and records it, in the caller's transaction. It replaces an earlier schedule. Throws as `requireApproved` does. */
 export async function insertSchedule(
   tx: WriteTx,
   deps: AuditContext,
   post: OwnedPost,
   { time, timeZone }: { time: Date; timeZone: string },
 ): Promise<Schedule> {
+  await requireApproved(tx, deps, post);
   const schedule = {
     postId: post.id,
     organizationId: post.organizationId,
@@ -92,6 +94,7 @@ export function cancelSchedule(
   return writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
+    await requirePublisher(tx, deps, post);
     const schedule = await takeSchedule(tx, postId);
     if (schedule !== null) check?.(schedule);
     const isCanceled = schedule !== null && post.status === 'draft';
@@ -102,11 +105,12 @@ export function cancelSchedule(
 
 const BATCH = 100;
 
-type PublishDeps = AuditDeps & Pick<Deps, 'elapsed'>;
+type PublishDeps = AuditDeps & Pick<Deps, 'elapsed' | 'ids'>;
 
 /**
  * Publishes the drafts that are due, each once, and none early when the wall clock jumps. `runningSince`: posts that were due
- * before it are late because Tidings was not running. A post that fails does not hold up the others.
+ * before it are late because Tidings was not running. A post that fails does not hold up the others. One that lost its approval
+ * stays a draft without a schedule, and Tidings asks for its approval.
  */
 export async function publishDuePosts(
   deps: PublishDeps,
@@ -147,9 +151,18 @@ async function publishDuePost(
   // An import may have published it meanwhile.
   if (post?.organizationId !== schedule.organizationId || post.status === 'published') return false;
   const scheduledFor = new Date(schedule.publishAt).toISOString();
-  await writePost(tx, { ...withStatus(post, 'published', scheduledFor), updatedAt: now.toISOString() });
-  await keepVersion(tx, postId);
+  const published = { ...withStatus(post, 'published', scheduledFor), updatedAt: now.toISOString() };
   const scheduler = { ...deps, actor: { ...deps.actor, name: schedule.actorName } };
+  const { needsApproval } = await rulesOf(tx, deps, post);
+  if (needsApproval && !(await isApproved(tx, post))) {
+    const what = { verb: 'did not publish', more: ' at its time, because nobody has approved its text' };
+    await recordPost(tx, scheduler, 'post.unscheduled', post, what);
+    await ask(tx, deps, post);
+    return false;
+  }
+  await requireApproved(tx, deps, post, published);
+  await writePost(tx, published);
+  await keepVersion(tx, postId);
   await recordPost(tx, scheduler, 'post.published', post, { more: lateness(schedule, now, runningSince) });
   return true;
 }

@@ -6,6 +6,7 @@ import { DAY_MS, formatInZone } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { getOrganization } from '../people/organization-store.ts';
+import { holdChange, isApproved, requireApproved, requirePublisher, rulesOf } from './approval.ts';
 import { contentFor, isWithoutText, withContent } from './content.ts';
 import {
   type ContentType,
@@ -30,7 +31,7 @@ import {
   writePost,
 } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash.ts';
-import { keepVersion, latestVersion, recordVersion } from './versions.ts';
+import { findVersion, keepVersion, latestVersion, recordVersion } from './versions.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
 
@@ -51,8 +52,9 @@ interface PostEdit {
 type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
 /**
- * Throws `AppError` 400 with the invalid field, 404, what `merge` throws, and 409 `post_published` for an autosave of a
- * published post. `organizationId`: 404 for a post of another one.
+ * A change of a published post may have to wait for approval: then the post is returned as it is. Throws `AppError` 400 with the
+ * invalid field, 404, what `merge` throws, 409 `post_published` for an autosave of a published post, and as `requireApproved` and
+ * `holdChange` do. `organizationId`: 404 for a post of another one.
  */
 export function editPost(
   deps: WritingDeps,
@@ -66,7 +68,11 @@ export function editPost(
   return withContent((contentOf) =>
     writeAbout(deps.db, { postId, organizationId }, async (tx) => {
       // Sent together, as what is written below is with the commit: two round trips.
-      const [post, latest] = await Promise.all([readPost(tx, postId), latestVersion(tx, postId)]);
+      const [post, latest, rules] = await Promise.all([
+        readPost(tx, postId),
+        latestVersion(tx, postId),
+        rulesOf(tx, deps, { id: postId }),
+      ]);
       const isOther = organizationId !== undefined && post?.organizationId !== organizationId;
       if (post === null || isOther) throw notFound('post', postId);
       const given = edit.merge?.(post) ?? edit;
@@ -80,6 +86,8 @@ export function editPost(
       const isSameBody = text.markdown === post.markdown && !isRetyped;
       const content = isSameBody ? post.content : contentOf(contentType, text.markdown);
       const edited = { ...post, ...text, contentType, content };
+      const status = edit.status ?? post.status;
+      if (isEdited && (await holdChange(tx, deps, post, { ...edited, status }, rules))) return toPost(post);
       const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
       const { isAutosave = false } = edit;
       if (!isEdited && hasText && !isAutosave) await keepVersion(tx, postId);
@@ -99,7 +107,7 @@ export function editPost(
 
 /**
  * Publishes a post or makes it a draft again, and ends its schedule. The post is written with its other fields as given.
- * False when nothing changes: then nothing is written.
+ * False when nothing changes: then nothing is written. Throws as `requireApproved` does.
  */
 export async function setStatus(
   tx: WriteTx,
@@ -107,13 +115,17 @@ export async function setStatus(
   post: OwnedPost,
   status: PostStatus,
 ): Promise<boolean> {
+  const isSame = status === post.status;
+  const now = nowOf(deps);
+  const changed = { ...withStatus(post, status, now), updatedAt: now };
+  if (status === 'published' && !isSame) await requireApproved(tx, deps, post, changed);
+  if (status === 'draft') await requirePublisher(tx, deps, post);
   const schedule = await takeSchedule(tx, post.id);
-  if (status === post.status) {
+  if (isSame) {
     if (schedule !== null && status === 'draft') await recordPost(tx, deps, 'post.unscheduled', post);
     return false;
   }
-  const now = nowOf(deps);
-  await writePost(tx, { ...withStatus(post, status, now), updatedAt: now });
+  await writePost(tx, changed);
   if (status === 'published') await keepVersion(tx, post.id);
   await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', post);
   return true;
@@ -172,6 +184,42 @@ export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> 
   });
 }
 
+interface Restored {
+  post: Post;
+  /** The version with the text before, to undo the restoration. Null when the post had the text already. */
+  previousId: string | null;
+}
+
+/**
+ * Puts the text of an earlier version into the post, as a new version, unless it waits for approval. `check` may throw, in the transaction that writes. Throws
+ * `AppError` 404, and as `holdChange` does.
+ */
+export function restoreVersion(
+  deps: Omit<WritingDeps, 'publicUrl'>,
+  postId: string,
+  versionId: string,
+  check?: (stored: OwnedPost) => void,
+): Promise<Restored> {
+  return withContent((contentOf) =>
+    writeAbout(deps.db, { postId }, async (tx) => {
+      const before = await readPost(tx, postId);
+      if (before === null) throw notFound('post', postId);
+      check?.(before);
+      const version = await findVersion(tx, postId, versionId);
+      if (version === null) throw notFound('version', versionId);
+      const { title, markdown, contentType } = version;
+      const isSameBody = markdown === before.markdown && contentType === before.contentType;
+      const content = isSameBody ? before.content : contentOf(contentType, markdown);
+      const updatedAt = deps.clock.now().toISOString();
+      const after = { ...before, title, markdown, contentType, content, updatedAt };
+      if (await holdChange(tx, deps, before, after)) return { post: toPost(before), previousId: null };
+      const previousId = await recordVersion(tx, deps, { before, after, origin: 'restore' });
+      if (previousId !== null) await writePost(tx, after);
+      return { post: await getPost(tx, postId), previousId };
+    }),
+  );
+}
+
 type Text = Pick<Post, 'title' | 'markdown' | 'content' | 'contentType' | 'sourceMetadata'>;
 
 function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text): Post {
@@ -198,7 +246,7 @@ const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
  * `post_is_published`.
  */
 export async function datePost(
-  deps: AuditDeps,
+  deps: Omit<WritingDeps, 'publicUrl'>,
   postId: string,
   date: Date | null,
   check?: (stored: OwnedPost) => void,
@@ -214,7 +262,15 @@ export async function datePost(
     const isDateSet = date !== null;
     const isSame = isDateSet === post.isDateSet && (!isDateSet || createdAt === post.createdAt);
     if (isSame) return;
-    await writePost(tx, { ...post, createdAt, isDateSet, updatedAt: now });
+    const { needsApproval } = await rulesOf(tx, deps, post);
+    // Readers see the date, and a change that waits has none.
+    if (needsApproval && post.status === 'published') throw isPublished();
+    await requirePublisher(tx, deps, post);
+    const after = { ...post, createdAt, isDateSet, updatedAt: now };
+    await writePost(tx, after);
+    if (needsApproval) {
+      await recordVersion(tx, deps, { before: post, after, origin: 'edit', isAlways: true });
+    }
     const more = isDateSet ? ` to ${formatInZone(createdAt, 'UTC')}` : ' to the time of its publication';
     await recordPost(tx, deps, 'post.changed', post, { verb: 'set the date of', more });
   });
@@ -252,6 +308,7 @@ export async function deletePost(
 
 /** The post must be settled. */
 async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
+  await requirePublisher(tx, deps, post);
   const now = deps.clock.now();
   await deletePostRow(tx, post.id);
   await insertDeletedPost(tx, {
@@ -308,7 +365,11 @@ export interface BulkResult {
   withoutText: number;
   /** Posts that are not as they were seen, which stay as they are. */
   unseen: number;
+  /** Drafts that nobody has approved, which stay drafts. */
+  unapproved: number;
 }
+
+const NOTHING = { unchanged: 0, missing: 0, withoutText: 0, unseen: 0, unapproved: 0 };
 
 interface BulkOptions {
   /** Publishes no draft without text. */
@@ -326,13 +387,12 @@ export async function changePosts(
   options: BulkOptions = {},
 ): Promise<BulkResult> {
   const ids = [...new Set(postIds)];
-  const total: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
+  const total: BulkResult = { changed: [], ...NOTHING };
   for (let at = 0; at < ids.length; at += BATCH) {
     const some = ids.slice(at, at + BATCH);
     const result = await changeBatch(deps, organizationId, some, action, options);
     total.changed.push(...result.changed);
-    for (const name of ['unchanged', 'missing', 'withoutText', 'unseen'] as const)
-      total[name] += result[name];
+    for (const name of Object.keys(NOTHING) as (keyof typeof NOTHING)[]) total[name] += result[name];
   }
   return total;
 }
@@ -345,7 +405,8 @@ function changeBatch(
   { needsText = false, isSeen }: BulkOptions,
 ): Promise<BulkResult> {
   return deps.db.write(async (tx) => {
-    const result: BulkResult = { changed: [], unchanged: 0, missing: 0, withoutText: 0, unseen: 0 };
+    const result: BulkResult = { changed: [], ...NOTHING };
+    const { needsApproval } = await rulesOf(tx, deps, { organizationId });
     for (const id of ids) {
       const post = await readPost(tx, id);
       if (post?.organizationId !== organizationId) {
@@ -358,6 +419,11 @@ function changeBatch(
       }
       if (needsText && action === 'publish' && post.status === 'draft' && isWithoutText(post)) {
         result.withoutText++;
+        continue;
+      }
+      const isPublishing = action === 'publish' && post.status === 'draft';
+      if (isPublishing && needsApproval && !(await isApproved(tx, post))) {
+        result.unapproved++;
         continue;
       }
       let isChanged = true;

@@ -237,6 +237,11 @@ const verbs = {
   'post.deleted': 'deleted',
   'post.restored': 'restored',
   'post.erased': 'deleted for good',
+  'post.approval_requested': 'asked to approve',
+  'post.approved': 'approved',
+  'post.approval_refused': 'refused to approve',
+  'post.approval_withdrawn': 'withdrew the request to approve',
+  'post.approval_skipped': 'skipped the approval of',
 } as const satisfies Partial<Record<AuditAction, string>>;
 
 /** In the transaction of the change. `more` follows the title. */

@@ -9,6 +9,7 @@ import { type AuditDeps, quote } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import type { KeyHolder } from '../people/keys/store.ts';
 import { isOfLive } from '../people/organization-store.ts';
+import { holdChange } from './approval.ts';
 import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
 import { checkText } from './service.ts';
@@ -229,8 +230,9 @@ interface Accepted {
 }
 
 /**
- * Puts the suggested text into the post as a new version; the status stays, and so do other suggestions. Throws `AppError`
- * 404, and 409 `post_changed` when the post is no longer the one of `seen`, its `updatedAt`.
+ * Puts the suggested text into the post as a new version, unless it waits for approval; the status stays, and so do other
+ * suggestions. Throws `AppError` 404, 409 `post_changed` when the post is no longer the one of `seen`, its `updatedAt`, and as
+ * `holdChange` does.
  */
 export async function acceptChange(
   deps: AuditDeps & Pick<Deps, 'ids'>,
@@ -250,7 +252,9 @@ export async function acceptChange(
       }
       const content = markdown === before.markdown ? before.content : contentOf(before.contentType, markdown);
       const after = { ...before, title, markdown, content, updatedAt: deps.clock.now().toISOString() };
-      const previousId = await recordVersion(tx, deps, { before, after, origin: 'suggestion' });
+      const isHeld = await holdChange(tx, deps, before, after);
+      const taken = { before, after, origin: 'suggestion' } as const;
+      const previousId = isHeld ? null : await recordVersion(tx, deps, taken);
       if (previousId !== null) await writePost(tx, after);
       await deleteSuggestedChange(tx, id);
       const author = keyId === ASSISTANT.keyId ? 'assistant' : `API key ${quote(keyName)}`;

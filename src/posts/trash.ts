@@ -7,18 +7,19 @@ import {
   repeatStep,
   type WriteTx,
 } from '../../db/engine.ts';
-import { deletedPosts, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
+import { deletedPosts, postApprovals, postSuggestions, posts, postVersions } from '../../db/schema/posts.ts';
 import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';
 import { isOfLive } from '../people/organization-store.ts';
+import { isApproved, rulesOf } from './approval.ts';
 import type { Post } from './model.ts';
 import { deletePostRow, getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
 
 // Posts that people deleted. `deletePost` of `service.ts` moves them to the trash.
 
 /**
- * Takes a post out of the trash, with its text, date and status as they were. Throws `AppError` 404, and 409
+ * Takes a post out of the trash, with its text and date as they were. It is a draft where it may not be public. Throws `AppError` 404, and 409
  * `post_id_taken` when an import created a post with the id meanwhile.
  */
 export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
@@ -69,7 +70,9 @@ export function restorePosts(
 async function restore(tx: WriteTx, deps: AuditContext, deleted: DeletedPost): Promise<boolean> {
   const { deletedAt, actorName, expiresAt, ...post } = deleted;
   if ((await takeDeletedPost(tx, post.id)) === null) return false;
-  await writePost(tx, post);
+  const { needsApproval, isWriter } = await rulesOf(tx, deps, post);
+  const mayBePublic = !isWriter && (!needsApproval || (await isApproved(tx, post)));
+  await writePost(tx, mayBePublic ? post : { ...post, status: 'draft' });
   await recordPost(tx, deps, 'post.restored', post);
   return true;
 }
@@ -231,10 +234,10 @@ async function deleteRows(tx: WriteTx, isGone: SQL | undefined, limit: number): 
   return rows.length;
 }
 
-/** Deletes the versions and suggestions of these posts, except of those that exist, also in the trash; or those of triggers. */
+/** Deletes the versions, suggestions and approvals of these posts, except of those that exist, also in the trash; or those of triggers. */
 export async function deleteOrphans(tx: WriteTx, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return;
-  for (const table of [postVersions, postSuggestions]) {
+  for (const table of [postVersions, postSuggestions, postApprovals]) {
     const isListed = inArray(table.postId, dialectOf(tx).listed(postIds));
     const post = tx.select({ id: posts.id }).from(posts).where(eq(posts.id, table.postId));
     const deleted = tx

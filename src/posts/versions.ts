@@ -1,13 +1,10 @@
-import { and, desc, eq, getTableColumns, gt, inArray, or, sql } from 'drizzle-orm';
+import { and, desc, eq, getTableColumns, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { postVersions } from '../../db/schema/posts.ts';
-import { notFound } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import type { Clock } from '../lib/time.ts';
-import type { Actor, AuditDeps } from '../people/audit.ts';
-import { withContent } from './content.ts';
+import type { Actor } from '../people/audit.ts';
 import type { OwnedPost, Post } from './model.ts';
-import { getPost, readPost, writeAbout, writePost } from './store.ts';
 
 /** The newest versions of a post that are kept: so many, and so many bytes of title and Markdown in total. */
 export const MAX_VERSIONS = 100;
@@ -36,6 +33,8 @@ export interface PostChange {
   after: Versioned;
   origin: PostVersion['origin'];
   isAutosave?: boolean | undefined;
+  /** Also where only something beside the text changed, such as the date. */
+  isAlways?: boolean;
   /** The newest version, where it was read before. */
   latest?: PostVersion | null | undefined;
 }
@@ -60,9 +59,9 @@ export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVer
 export async function recordVersion(
   tx: WriteTx,
   { clock, ids, actor }: VersionContext,
-  { before, after, origin, isAutosave = false, latest: known }: PostChange,
+  { before, after, origin, isAutosave = false, isAlways = false, latest: known }: PostChange,
 ): Promise<string | null> {
-  if (before !== null && hasSameText(before, after)) return null;
+  if (before !== null && hasSameText(before, after) && !isAlways) return null;
   const now = clock.now().toISOString();
   let latest = known === undefined ? await latestVersion(tx, after.id) : known;
   if (before !== null && (latest === null || !hasSameText(latest, before))) {
@@ -108,6 +107,34 @@ function isShared({ isAutosave, actorType, actorId, createdAt }: PostVersion, ac
   return isTheirs && Date.parse(now) - Date.parse(createdAt) < SHARED_MS;
 }
 
+/** The newest version, with the text of the post, which stays as it is. Makes one where there is none. */
+export async function settleVersion(
+  tx: WriteTx,
+  { clock, ids }: Pick<VersionContext, 'clock' | 'ids'>,
+  post: Versioned,
+): Promise<PostVersion> {
+  const latest = await latestVersion(tx, post.id);
+  await keepVersion(tx, post.id);
+  if (latest !== null && hasSameText(latest, post)) return latest;
+  const createdAt = later(clock.now().toISOString(), latest);
+  return insertVersion(tx, ids, post, { origin: originOf(post), ...unknownActor, createdAt });
+}
+
+/** The people who changed the text after a version; or at any time, where that version is not kept. */
+export async function listAuthors(
+  tx: ReadTx,
+  postId: string,
+  versionId: string | null,
+): Promise<{ id: string | null; email: string | null }[]> {
+  const since = versionId === null ? null : await findVersion(tx, postId, versionId);
+  const isAfter = since === null ? undefined : gt(postVersions.createdAt, since.createdAt);
+  return tx
+    .selectDistinct({ id: postVersions.actorId, email: postVersions.actorName })
+    .from(postVersions)
+    .where(and(isOf(postId), eq(postVersions.actorType, 'user'), isAfter))
+    .all();
+}
+
 /** Later autosaves no longer replace the newest version: a person saved or published this text. */
 export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
   const isOpen = and(isOf(postId), eq(postVersions.isAutosave, true));
@@ -138,15 +165,18 @@ async function insertVersion(
   return version;
 }
 
-/** The newest version is the current text, and stays. */
+/** The newest version is the current text, and stays. So does the newest of each person, who must not approve it. */
 async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
-  const { id, title, markdown, createdAt } = postVersions;
+  const { id, title, markdown, createdAt, actorType, actorId } = postVersions;
   const fromNewest = sql`(order by ${createdAt} desc, ${id} desc)`;
   const bytes = sql`octet_length(${title}) + octet_length(${markdown})`;
   const ranked = tx
     .select({
       id,
       place: sql<number>`row_number() over ${fromNewest}`.as('place'),
+      ofPerson:
+        sql<number>`case when ${actorType} = 'user' then row_number() over (partition by ${actorType}, ${actorId}
+        order by ${createdAt} desc, ${id} desc) end`.as('of_person'),
       total: sql<number>`sum(${bytes}) over ${fromNewest}`.as('total'),
     })
     .from(postVersions)
@@ -156,7 +186,7 @@ async function dropOldest(tx: WriteTx, postId: string): Promise<void> {
   const oldest = tx
     .select({ id: ranked.id })
     .from(ranked)
-    .where(and(gt(ranked.place, 1), isTooMuch));
+    .where(and(gt(ranked.place, 1), or(isNull(ranked.ofPerson), gt(ranked.ofPerson, 1)), isTooMuch));
   await tx.delete(postVersions).where(inArray(id, oldest)).run();
 }
 
@@ -177,39 +207,4 @@ export async function findVersion(
 ): Promise<PostVersion | null> {
   const isWanted = and(eq(postVersions.id, versionId), eq(postVersions.postId, postId));
   return (await tx.select().from(postVersions).where(isWanted).get()) ?? null;
-}
-
-interface Restored {
-  post: Post;
-  /** The version with the text before, to undo the restoration. Null when the post had the text already. */
-  previousId: string | null;
-}
-
-/**
- * Puts the text of an earlier version into the post, as a new version. `check` may throw, in the transaction that writes. Throws
- * `AppError` 404.
- */
-export function restoreVersion(
-  deps: AuditDeps & { readonly ids: Ids },
-  postId: string,
-  versionId: string,
-  check?: (stored: OwnedPost) => void,
-): Promise<Restored> {
-  return withContent((contentOf) =>
-    writeAbout(deps.db, { postId }, async (tx) => {
-      const before = await readPost(tx, postId);
-      if (before === null) throw notFound('post', postId);
-      check?.(before);
-      const version = await findVersion(tx, postId, versionId);
-      if (version === null) throw notFound('version', versionId);
-      const { title, markdown, contentType } = version;
-      const isSameBody = markdown === before.markdown && contentType === before.contentType;
-      const content = isSameBody ? before.content : contentOf(contentType, markdown);
-      const updatedAt = deps.clock.now().toISOString();
-      const after = { ...before, title, markdown, contentType, content, updatedAt };
-      const previousId = await recordVersion(tx, deps, { before, after, origin: 'restore' });
-      if (previousId !== null) await writePost(tx, after);
-      return { post: await getPost(tx, postId), previousId };
-    }),
-  );
 }

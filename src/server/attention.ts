@@ -1,7 +1,8 @@
 import { and, asc, count, desc, eq, gt, gte, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
 import type { ReadTx } from '../../db/engine.ts';
 import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
-import { postSchedules, posts } from '../../db/schema/posts.ts';
+import { organizations } from '../../db/schema/organizations.ts';
+import { postApprovals, postSchedules, posts, postVersions } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
 import { roundups, triggerRuns, triggers, wordings } from '../../db/schema/triggers.ts';
 import { TROUBLED_ATTEMPTS } from '../drafting/wording/store.ts';
@@ -361,6 +362,45 @@ const findFailingAssistants: Find = async (tx, now) => {
   }));
 };
 
+/** Requests for the text as it is. A change of a published post stands by itself. */
+const findWaitingApprovals: Find = async (tx) => {
+  const { postId, state, change, versionId, askedAt, askedBy } = postApprovals;
+  const newest = sql`(select ${postVersions.id} from ${postVersions} where ${postVersions.postId} = ${postId}
+    order by ${postVersions.createdAt} desc, ${postVersions.id} desc limit 1)`;
+  const isOpen = sql`(${change} is not null or ${posts.status} = 'draft')`;
+  const rows = await tx
+    .select({
+      ...{ id: posts.id, organizationId: posts.organizationId, title: posts.title },
+      ...{ isChange: sql<number>`case when ${change} is null then 0 else 1 end`, askedAt, askedBy },
+    })
+    .from(postApprovals)
+    .innerJoin(posts, eq(posts.id, postId))
+    .innerJoin(organizations, eq(organizations.id, posts.organizationId))
+    .where(
+      and(
+        sql`${state} = 'waiting'`,
+        isOfLive(posts.organizationId),
+        eq(organizations.needsApproval, true),
+        eq(versionId, newest),
+        isOpen,
+      ),
+    )
+    .orderBy(asc(askedAt))
+    .limit(MAX_ITEMS)
+    .all();
+  return rows.map((row) => ({
+    organizationId: row.organizationId,
+    kind: 'approval_waiting',
+    subject: row.id,
+    since: row.askedAt,
+    count: 1,
+    message: `${row.isChange ? 'A change of ' : ''}“${row.title}” waits for approval, as ${row.askedBy} asked`,
+    effect: row.isChange ? 'Readers see the text before.' : 'Readers do not see the post.',
+    action: `${tidings} post show ${row.id}`,
+    path: `posts/${row.id}/approval`,
+  }));
+};
+
 const finders = {
   deliveries_rejected: findRejected,
   no_deliveries: findNoDeliveries,
@@ -378,6 +418,7 @@ const finders = {
   schedule_late: findLateSchedules,
   roundup_late: findLateRoundups,
   assistant_failing: findFailingAssistants,
+  approval_waiting: findWaitingApprovals,
   checkpoint_failing: findKept('checkpoint_failing'),
   job_failing: findKept('job_failing'),
   leader_missing: findMissingLeader,

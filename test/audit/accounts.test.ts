@@ -122,7 +122,7 @@ test('an invitation: of somebody new, and of a member who becomes an owner', asy
       ...asEve,
       action: 'member.joined',
       organizationId: 'org_a',
-      summary: 'accepted an invitation as a member',
+      summary: 'accepted an invitation as a publisher',
     },
     { ...asEve, action: 'session.created' },
   ]);
@@ -145,7 +145,7 @@ test('changes that an operator makes to accounts', async () => {
   await addToOrganization(deps, EMAIL, 'org_a', 'member');
   await addToOrganization(deps, EMAIL, 'org_a', 'member');
   expect(await events()).toMatchObject([
-    { action: 'member.joined', organizationId: 'org_a', summary: `added ${EMAIL} as a member` },
+    { action: 'member.joined', organizationId: 'org_a', summary: `added ${EMAIL} as a publisher` },
   ]);
   await disableAccount(deps, EMAIL);
   await disableAccount(deps, EMAIL);

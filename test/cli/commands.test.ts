@@ -81,6 +81,7 @@ describe('organization', () => {
       id: 'acme',
       name: 'Acme',
       plan: 'free',
+      needsApproval: false,
       createdAt: expect.stringMatching(/Z$/),
     });
     const other = await json('organization', 'create', '--name', 'Other', '--plan', 'pro');

@@ -88,7 +88,7 @@ describe.each(Object.entries(shells))('%s completes', (shell, complete) => {
     ['choices of an option', 'tidings organization create --plan ', ['free', 'pro']],
     ['choices of an argument', 'tidings organization set-plan acme ', ['free', 'pro']],
     ['a command after the value of an option', 'tidings --data-dir key ke', ['key']],
-    ['choices after another value', 'tidings user add a@b.example --role ', ['member', 'owner']],
+    ['choices after another value', 'tidings user add a@b.example --role ', ['member', 'owner', 'writer']],
     ['choices by their start', 'tidings completion z', ['zsh']],
     ['nothing for a name', 'tidings key create --name ', []],
     ['nothing for an id', 'tidings key revoke ', []],

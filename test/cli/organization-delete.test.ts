@@ -39,6 +39,7 @@ const things: Readonly<Record<string, string>> = {
 const more: Readonly<Record<string, string[]>> = {
   'organization rename': ['--name', 'N'],
   'organization set-plan': ['pro'],
+  'organization set-approval': ['on'],
   'organization delete': ['--confirm', 'N'],
   'post edit': ['--title', 'T'],
   'post create': ['--title', 'T', file],

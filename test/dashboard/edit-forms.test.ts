@@ -58,11 +58,12 @@ const others: Readonly<Record<string, RegExp>> = {
   'connect, or set a new secret, which no page shows':
     /\/integrations\/(?:[\w-]+|[\w-]+\/(?:choose|connect|app|poll)|~\/[\w/-]+|:integrationId\/(?!(?:enable|disable|remove|test|refresh|triggers)$)[\w-]+)$|\/(?:rotate|password|password-link)$/,
   'say what then is: on, off, an owner, gone':
-    /\/(?:mute|enable|disable|revoke|remove|unlink|role|withdraw|stop|end|sign-out-everywhere|(?:media|hooks|keys)\/:\w+\/delete|settings\/delete|organizations\/restore)$/,
+    /\/(?:mute|enable|disable|revoke|remove|unlink|role|invitations\/withdraw|stop|end|sign-out-everywhere|(?:media|hooks|keys)\/:\w+\/delete|settings\/delete|organizations\/restore)$/,
   'are buttons that carry the version, which other files test':
     /\/(?:roundups\/:roundupId\/delete|triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
   'show or send something': /\/(?:preview|confirm|test|retry|replay|resend|trigger|refresh)$/,
   'are of this browser alone': /\/appearance$/,
+  'carry a hash of the text, or take a request back': /\/approval(?:\/refuse|\/withdraw)?$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,
   'carry the version of each row, which another file tests': /\/posts\/~\/selected$/,
   'are the script of the editor, which another file tests': /\/autosave$/,

@@ -37,7 +37,7 @@ describe('an invitation', () => {
     expect(await (await visit(MEMBERS)).text()).not.toContain(token);
     expect(JSON.stringify([app.logged, await allRows(app.db)])).not.toContain(token);
 
-    expect(await (await visitor(app)(path)).text()).toContain('You are invited as a member');
+    expect(await (await visitor(app)(path)).text()).toContain('You are invited as a publisher');
     const joined = await join(token);
     expect([joined.status, joined.headers.get('location')]).toEqual([303, '/dashboard/org_a']);
     expect((await visitor(app, cookieOf(joined))(MEMBERS)).status).toBe(200);

@@ -74,6 +74,7 @@ test('a fresh database has the tables, a second start changes nothing', () => {
     'organizations',
     'passkeys',
     'polls',
+    'post_approvals',
     'post_counts',
     'post_numbers',
     'post_schedules',

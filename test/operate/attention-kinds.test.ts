@@ -6,7 +6,12 @@ import type { Connected } from '../../src/integrations/words.ts';
 import { tidings } from '../../src/lib/build.ts';
 import * as disk from '../../src/lib/disk.ts';
 import { type AttentionKind, listAttention, MAX_ITEMS } from '../../src/people/attention.ts';
-import { deleteOrganization, restoreOrganization } from '../../src/people/organizations.ts';
+import {
+  changeOrganization,
+  deleteOrganization,
+  restoreOrganization,
+} from '../../src/people/organizations.ts';
+import { askApproval } from '../../src/posts/approve.ts';
 import {
   attentionJob,
   findInDatabase,
@@ -221,6 +226,17 @@ const CAUSES: Record<
     'Its draft is missing. No change is lost: they wait for it.',
     'roundup now',
   ],
+  approval_waiting: [
+    async () => {
+      await addDraft();
+      await changeOrganization(app.deps, 'org_a', { needsApproval: true });
+      const ann = { type: 'user', id: 'usr_ann', name: 'ann@acme.example', address: null } as const;
+      await askApproval({ ...app.deps, actor: ann }, 'late');
+    },
+    '“Late” waits for approval, as ann@acme.example asked',
+    'Readers do not see the post.',
+    'post show',
+  ],
   backup_failed: [
     () => recordFailure(folder, app.clock.now(), 'a.backup', 'No room'),
     'failed: No room. There is no backup yet',
@@ -343,11 +359,17 @@ describe('an item of the kind', () => {
       ...{ wrongSettings: [], postgres: null, isOffline: true },
     };
     const { checks } = await examine(patient);
-    const check = checks.find(({ name }) => name === CHECK_OF[kind as AttentionKind]);
-    expect(check?.status).not.toBe('ok');
-    expect(check?.message).toContain(item?.message ?? 'no item');
+    const name = CHECK_OF[kind as AttentionKind];
+    const check = checks.find((each) => each.name === name);
     const isCommand = item?.action.startsWith(tidings);
-    expect(check?.advice).toBe(isCommand ? `Run: ${item?.action}` : item?.action);
+    if (name === null) {
+      // Nothing is wrong.
+      expect(JSON.stringify(checks)).not.toContain(item?.message ?? 'no item');
+    } else {
+      expect(check?.status).not.toBe('ok');
+      expect(check?.message).toContain(item?.message ?? 'no item');
+      expect(check?.advice).toBe(isCommand ? `Run: ${item?.action}` : item?.action);
+    }
 
     addDatabaseGauges({ ...deps, db });
     const metrics = await deps.metrics.registry.render();

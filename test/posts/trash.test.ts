@@ -136,6 +136,7 @@ describe('several posts', () => {
       missing: 2,
       withoutText: 0,
       unseen: 0,
+      unapproved: 0,
     });
     expect(await stored('two')).toMatchObject({ status: 'published' });
     expect(await change(['one', 'two'], 'unpublish')).toMatchObject({ changed: ['one', 'two'] });

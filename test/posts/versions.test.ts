@@ -4,7 +4,7 @@ import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
 import { importFile } from '../../src/posts/import/service.ts';
 import { publishDuePosts, schedulePost } from '../../src/posts/schedule.ts';
-import { createPost, deletePost, editPost, removePost } from '../../src/posts/service.ts';
+import { createPost, deletePost, editPost, removePost, restoreVersion } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import {
   findVersion,
@@ -12,7 +12,6 @@ import {
   MAX_VERSION_BYTES,
   MAX_VERSIONS,
   type PostVersion,
-  restoreVersion,
 } from '../../src/posts/versions.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';

@@ -10,9 +10,11 @@ import { connectWithToken } from '../../src/integrations/connect.ts';
 import { syncHooks } from '../../src/integrations/rotate.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { insertIdentity } from '../../src/people/oidc/store.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
 import { insertPasskey } from '../../src/people/passkeys/store.ts';
 import { hashOf } from '../../src/people/passwords.ts';
 import { insertSession } from '../../src/people/store.ts';
+import { askApproval } from '../../src/posts/approve.ts';
 import { addImage } from '../../src/posts/media/service.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
@@ -86,6 +88,15 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
   '/posts/:postId/versions/:versionId/restore': () => ({}),
   '/posts/:postId/wording': ({ draftId = '' }) => ({ things: { postId: draftId } }),
   '/posts/:postId/suggestions/:suggestionId': () => ({ fields: { choice: 'dismiss' } }),
+  '/posts/:postId/approval': ({ askedHash = '' }) => ({
+    fields: { seen: askedHash },
+    things: { postId: 'asked' },
+  }),
+  '/posts/:postId/approval/refuse': ({ doubtedHash = '' }) => ({
+    fields: { seen: doubtedHash, note: 'Too long' },
+    things: { postId: 'doubted' },
+  }),
+  '/posts/:postId/approval/withdraw': () => ({ things: { postId: 'recalled' } }),
   '/posts/:postId/suggestion': ({ draftId = '', draftSeen = '', suggestedAt = '' }) => ({
     fields: { choice: 'take', seen: draftSeen, suggestedAt },
     things: { postId: draftId },
@@ -404,6 +415,14 @@ export async function createEveryForm() {
       values ('his_1', ${integrationId}, ${repositoryId}, ${trigger.id}, 0, 'queued', 0, 0, 0, 0, ${updatedAt})`,
   );
   const other = await signedIn(app, { organizationId: 'org_a', role: 'member' });
+  const asker = { type: 'user', id: other.user.id, name: other.user.email, address: null } as const;
+  await app.addPosts(
+    'org_a',
+    ...['asked', 'doubted', 'recalled'].map((id) => ({ id, status: 'draft' as const })),
+  );
+  await changeOrganization(app.deps, 'org_a', { needsApproval: true });
+  for (const id of ['asked', 'doubted', 'recalled']) await askApproval({ ...app.deps, actor: asker }, id);
+  await changeOrganization(app.deps, 'org_a', { needsApproval: false });
 
   const has: Record<string, string> = {
     organizationId: 'org_a',
@@ -425,6 +444,8 @@ export async function createEveryForm() {
       mediaId: image.id,
       userId: other.user.id,
     },
+    askedHash: await idOf(app, "select hash from post_approvals where post_id = 'asked'"),
+    doubtedHash: await idOf(app, "select hash from post_approvals where post_id = 'doubted'"),
     messageId: await idOf(app, 'select id from hook_messages order by id limit 1'),
     suggestionId: await idOf(app, 'select id from post_suggestions'),
     deliveryId: await idOf(

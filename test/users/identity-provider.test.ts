@@ -147,7 +147,7 @@ describe('signing in', () => {
       ...['created the organization “Organization org_a”', 'created the organization “Organization org_b”'],
       'created an account through Acme SSO',
       'linked ann@acme.example of Acme SSO',
-      'added ann@acme.example as a member by a rule of the identity provider',
+      'added ann@acme.example as a publisher by a rule of the identity provider',
       'signed in through Acme SSO',
     ]);
     // The cookie of the steps is gone, and no token is in the database as it came.

@@ -30,7 +30,7 @@ export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showAttention(visit)),
 
   // No days: no longer.
-  postForm(`${PATH}/mute`, 'member', MuteForm, showAttention, async (visit, { id, days: chosen }) => {
+  postForm(`${PATH}/mute`, 'publisher', MuteForm, showAttention, async (visit, { id, days: chosen }) => {
     const { deps } = visit;
     const days = Number(chosen);
     const until = days === 0 ? null : new Date(deps.clock.now().getTime() + days * DAY_MS).toISOString();
@@ -100,6 +100,7 @@ const steps: Readonly<Partial<Record<string, Step>>> = {
   hook_failed: { label: 'Show messages' },
   schedule_late: { label: 'Open post' },
   roundup_late: { label: 'Open roundup' },
+  approval_waiting: { label: 'Review text' },
 } satisfies Partial<Record<AttentionKind, Step>>;
 
 function Item({ item, isMuted = false }: { item: AttentionItem; isMuted?: boolean }) {

@@ -105,7 +105,7 @@ export const routes: readonly Page[] = [
     const done = status === 'stopped' ? 'Import stopped. The drafts that it wrote stay.' : undefined;
     return redirect(`import/${id}`, done);
   }),
-  post(`${PATH}/:historyId/publish`, 'member', async (visit) => {
+  post(`${PATH}/:historyId/publish`, 'publisher', async (visit) => {
     const { deps, organization, form } = visit;
     const { history } = await readState(visit);
     const drafts = { status: 'draft', limit: MAX_DRAFTS } as const;

@@ -13,7 +13,7 @@ import type { Organization } from '../../people/organizations.ts';
 import { hasPasskeys } from '../../people/passkeys/store.ts';
 import { failure } from '../../people/permission.ts';
 import { endSession, signIn } from '../../people/sessions.ts';
-import { hasUsers } from '../../people/store.ts';
+import { hasUsers, rolesBelow } from '../../people/store.ts';
 import { emailField, NoFields, newPasswordField, readFields } from '../fields.ts';
 import { type DashboardDeps, get, type Page, post, redirect, type Visit, view } from '../page.ts';
 import { postForm } from '../submission.ts';
@@ -102,13 +102,14 @@ export const routes: readonly Page[] = [
   get(INVITATION, 'anyone', (visit) => showInvitation(visit)),
 
   postForm(INVITATION, 'anyone', InvitationForm, showInvitation, async (visit, values) => {
-    const { organization, current, givesNothing } = await requireInvitation(visit);
+    const { role, organization, current, givesNothing } = await requireInvitation(visit);
     if (givesNothing) return alreadyIn(organization);
     if (visit.user === null && !passwordsWork(visit.deps)) throw failure('passwords_off');
     const by = visit.user ?? guarded(visit, values);
     const { organizationId, session } = await acceptInvitation(visit.deps, tokenOf(visit), by);
     const { name } = organization;
-    const done = current === null ? `Welcome to ${name}.` : `You are now an owner of ${name}.`;
+    const done =
+      current === null ? `Welcome to ${name}.` : `You are now ${roleNoun(role ?? 'member')} of ${name}.`;
     return { ...redirect(`/dashboard/${organizationId}`, done), ...(session !== null && { session }) };
   }),
 ];
@@ -277,7 +278,12 @@ async function requireInvitation(visit: Visit) {
     const organization = await deps.db.read((tx) => findOrganization(tx, organizationId ?? ''));
     if (organization === null) throw failure('organization_gone');
     const current = memberships.find((each) => each.organization.id === organization.id)?.role ?? null;
-    return { role, organization, current, givesNothing: current === 'owner' || current === role };
+    return {
+      role,
+      organization,
+      current,
+      givesNothing: current !== null && !rolesBelow(role ?? 'member').includes(current),
+    };
   } catch (error) {
     await guard.count(`invitation ${addressGroup(clientAddress)}`);
     throw error;
@@ -298,15 +304,14 @@ async function showInvitation(visit: Visit, error?: AppError) {
   const isNew = current === null;
   const { identityProvider: provider } = visit.deps;
   const hasForm = user !== null || passwordsWork(visit.deps);
+  const as = roleNoun(role ?? 'member');
   return view(
     {
-      title: isNew ? `Join ${organization.name}` : `Become an owner of ${organization.name}`,
+      title: `${isNew ? 'Join' : `Become ${as} of`} ${organization.name}`,
       isSheet: true,
       facts: (
         <>
-          {isNew
-            ? `You are invited as ${roleNoun(role ?? 'member')}.`
-            : 'You are already a member. Owners also manage keys, integrations, members and settings.'}
+          {isNew ? `You are invited as ${as}.` : `You are already a member. As ${as}, you can do more.`}
           {user && ` You are signed in as ${user.email}.`}
         </>
       ),
@@ -322,7 +327,7 @@ async function showInvitation(visit: Visit, error?: AppError) {
         schema={user === null ? InvitationForm : NoFields}
         hidden={{ token: tokenOf(visit) }}
         {...{ error, to: INVITATION }}
-        button={user === null ? 'Create account and join' : isNew ? 'Join' : 'Become an owner'}
+        button={user === null ? 'Create account and join' : isNew ? 'Join' : `Become ${as}`}
         kind={user === null && provider ? '' : 'go'}
       />
     ),

@@ -6,6 +6,7 @@ import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { type AuditDeps, describeActor, quote, recordAudit } from '../../people/audit.ts';
 import { getOrganization } from '../../people/organization-store.ts';
+import { hashOfSeen, isApproved, requireApproved, rulesOf } from '../approval.ts';
 import { type ContentType, END_OF_DATES, type OwnedPost, type PostStatus } from '../model.ts';
 import { listSchedules, type Schedule, saveSchedule } from '../schedule.ts';
 
@@ -31,9 +32,13 @@ export interface ImportOptions extends ReadOptions {
   onProgress?: (done: number, total: number) => void;
 }
 
-export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future' | 'scheduled'> & {
+export type ImportResult = Omit<
+  Awaited<ReturnType<typeof importFile>>,
+  'future' | 'scheduled' | 'unapproved'
+> & {
   future?: number;
   scheduled?: number;
+  unapproved?: number;
 };
 
 /**
@@ -43,7 +48,8 @@ export type ImportResult = Omit<Awaited<ReturnType<typeof importFile>>, 'future'
  * `ImportCutOff` afterwards, and 404 for an unknown organization; its `details` have all `problems`. `reassignedIds` counts posts with another id
  * than in the file, and `newIds` has their ids by those of the file; `skipped` names each part of the file that is no post, `unknownFields` the names of front matter that are kept as metadata,
  * and `headings` counts those of a changelog. `future`, absent for none, counts posts that would be published but for their
- * date: they are drafts without a schedule. `scheduled`, absent for none, counts those that got one.
+ * date: they are drafts without a schedule. `scheduled`, absent for none, counts those that got one. `unapproved`, absent for none,
+ * counts posts that would be public but for a second person: new ones are drafts, and public ones stay as they are.
  */
 export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFile, options: ImportOptions) {
   const { db } = deps;
@@ -74,6 +80,7 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   async function save(tx: WriteTx, piece: Records, saved: Counts): Promise<void> {
     const existing = await readPosts(tx, [...piece.keys()]);
     const schedules = await schedulesOf(tx, piece, existing, now);
+    const { needsApproval } = await rulesOf(tx, deps, { organizationId });
     for (const [id, record] of piece) {
       const old = existing.get(id);
       if (old !== undefined && old.organizationId !== organizationId) {
@@ -81,14 +88,19 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
         throw new AppError(409, message);
       }
       saved.done++;
-      const post = merge(id, record.fields, old, options, now);
+      const merged = merge(id, record.fields, old, options, now);
+      const isUnapproved = needsApproval && (await needsSecond(tx, merged, old));
+      const isHeld = isUnapproved && !deps.skipsApproval;
+      if (isUnapproved) saved[isHeld ? 'unapproved' : 'skipped']++;
+      const post = isHeld ? hold(merged, old) : merged;
       const schedule = schedules.get(id);
       const isWaiting = waitsForDate(post, record, options, now);
       const isMoved = old !== undefined && old !== post && schedule?.publishAt === Date.parse(old.createdAt);
       const isScheduled =
         isWaiting &&
         canBeScheduled(post) &&
-        (isMoved || (schedule === undefined && options.scheduleZone !== undefined));
+        (isMoved || (schedule === undefined && options.scheduleZone !== undefined)) &&
+        (!needsApproval || deps.skipsApproval === true || (await isApproved(tx, post)));
       if (isWaiting && schedule === undefined && !isScheduled) saved.future++;
       if (post === old && !isScheduled) continue;
       if (post !== old) await writePost(tx, post);
@@ -103,7 +115,11 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
         });
         saved.scheduled++;
       }
-      if (old !== undefined) await recordVersion(tx, deps, { before: old, after: post, origin: 'import' });
+      if (old !== undefined || needsApproval) {
+        const isAlways = needsApproval && (old === undefined || hashOfSeen(old) !== hashOfSeen(post));
+        await recordVersion(tx, deps, { before: old ?? null, after: post, origin: 'import', isAlways });
+      }
+      if (isScheduled) await requireApproved(tx, deps, post);
       if (post.status === 'published') saved.published++;
       saved[old === undefined ? 'created' : 'updated']++;
     }
@@ -125,7 +141,9 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
     if (hasMore && isFirstChange) await audit(tx, `began to import ${nameCount(records.size)}`);
     if (!hasMore && count > 0) {
       const scheduled = saved.scheduled > 0 ? `, ${saved.scheduled} scheduled` : '';
-      await audit(tx, `imported ${nameCount(count)} (${saved.published} published${scheduled})`, count);
+      const skipped = saved.skipped > 0 ? `, ${saved.skipped} without approval` : '';
+      const what = `${saved.published} published${scheduled}${skipped}`;
+      await audit(tx, `imported ${nameCount(count)} (${what})`, count);
     }
     return { result: { at, saved }, hasMore };
   }
@@ -137,11 +155,16 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
   } catch (error) {
     throw counts.done === 0 ? error : new ImportCutOff(error, counts.done, records.size);
   }
-  const { created, updated, future, scheduled } = counts;
+  const { created, updated, future, scheduled, unapproved } = counts;
   const unchanged = records.size - created - updated;
   const reassignedIds = Object.keys(newIds).length;
   const result = { file: file.name, created, updated, unchanged, reassignedIds, newIds, ...summary };
-  return { ...result, ...(future > 0 && { future }), ...(scheduled > 0 && { scheduled }) };
+  return {
+    ...result,
+    ...(future > 0 && { future }),
+    ...(scheduled > 0 && { scheduled }),
+    ...(unapproved > 0 && { unapproved }),
+  };
 }
 
 interface PreviewedPost extends Pick<OwnedPost, 'id' | 'title' | 'contentType' | 'status' | 'createdAt'> {
@@ -154,10 +177,10 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
  * Plans what `importFile` would do, and writes nothing. With `problems` it would do nothing. `published`: posts to write
  * that the API then returns; `future`: those that stay drafts for their date, and have no schedule, and `schedulable`
  * those of them with a date that a schedule can have; `replaced`: those that the source alone tells
- * to be the same as existing posts. Throws `AppError` 400 `unknown_format`.
+ * to be the same as existing posts; `unapproved`: as of `importFile`. Throws `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
-  deps: Pick<AuditDeps, 'db' | 'clock'>,
+  deps: Pick<AuditDeps, 'db' | 'clock' | 'actor'>,
   file: SourceFile,
   options: ImportOptions,
 ) {
@@ -172,6 +195,7 @@ export async function previewImport(
     future: 0,
     schedulable: 0,
     replaced: 0,
+    unapproved: 0,
     newIds: {},
     ...summary,
   };
@@ -184,16 +208,25 @@ export async function previewImport(
   let replaced = 0;
   let future = 0;
   let schedulable = 0;
+  let unapproved = 0;
   const turn = turns();
   for (const piece of splitRecords(own.records)) {
     await turn();
-    const { existing, schedules } = await db.read(async (tx) => {
+    const { existing, schedules, held } = await db.read(async (tx) => {
       const existing = await readPosts(tx, [...piece.keys()]);
-      return { existing, schedules: await schedulesOf(tx, piece, existing, now) };
+      const { needsApproval } = await rulesOf(tx, deps, { organizationId });
+      const held = new Set<string>();
+      for (const [id, { fields }] of needsApproval ? piece : []) {
+        const old = existing.get(id);
+        if (await needsSecond(tx, merge(id, fields, old, options, now), old)) held.add(id);
+      }
+      return { existing, schedules: await schedulesOf(tx, piece, existing, now), held };
     });
+    unapproved += held.size;
     for (const [id, record] of piece) {
       const old = existing.get(id);
-      const post = merge(id, record.fields, old, options, now);
+      const merged = merge(id, record.fields, old, options, now);
+      const post = held.has(id) ? hold(merged, old) : merged;
       const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
       const { title, contentType, status, createdAt } = post;
       if (change === 'updated' && !record.isIdGiven) replaced++;
@@ -205,7 +238,8 @@ export async function previewImport(
     }
   }
   const published = posts.filter((post) => post.change !== 'unchanged' && post.status === 'published').length;
-  return { ...nothing, published, future, schedulable, replaced, newIds: own.newIds, problems: [] };
+  const numbers = { published, future, schedulable, replaced, unapproved };
+  return { ...nothing, ...numbers, newIds: own.newIds, problems: [] };
 }
 
 /** An import that failed after it had saved some of its posts. */
@@ -222,7 +256,10 @@ const nameCount = (count: number) => (count === 1 ? '1 post' : `${count} posts`)
 type Counts = ReturnType<typeof noCounts>;
 
 /** `done`: records that were compared with what is stored, and written if they differ. */
-const noCounts = () => ({ done: 0, created: 0, updated: 0, published: 0, future: 0, scheduled: 0 });
+const noCounts = () => ({
+  ...{ done: 0, created: 0, updated: 0, published: 0 },
+  ...{ future: 0, scheduled: 0, unapproved: 0, skipped: 0 },
+});
 
 type Records = Map<string, CheckedRecord>;
 
@@ -304,6 +341,20 @@ function waitsForDate(
 ): boolean {
   const wanted = record.isScheduled ? 'published' : (record.fields.status ?? options.status);
   return status === 'draft' && createdAt > now && wanted === 'published';
+}
+
+/** The post would be public with a text that nobody has approved. */
+async function needsSecond(tx: ReadTx, post: OwnedPost, old: OwnedPost | undefined): Promise<boolean> {
+  if (post.status !== 'published') return false;
+  const isSame = old?.status === 'published' && hashOfSeen(old) === hashOfSeen(post);
+  return !isSame && !(await isApproved(tx, post));
+}
+
+/** What is written of such a post: nothing that readers see. */
+function hold(post: OwnedPost, old: OwnedPost | undefined): OwnedPost {
+  if (old?.status === 'published') return old;
+  const isSame = old !== undefined && hashOfSeen(old) === hashOfSeen(post);
+  return isSame ? old : { ...post, status: 'draft' };
 }
 
 const canBeScheduled = ({ createdAt }: OwnedPost) => new Date(createdAt) < END_OF_DATES;

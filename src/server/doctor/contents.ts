@@ -45,7 +45,10 @@ const MAX_NAMED = 5;
 /** How many integrations are asked about at their providers; each takes some requests. */
 const MAX_ASKED = 20;
 
-/** The check that reports each kind of the attention list. The compiler asks for new kinds. */
+/**
+ * The check that reports each kind of the attention list. The compiler asks for new kinds. Null: it waits for a person, and nothing
+ * is wrong.
+ */
 export const CHECK_OF = {
   deliveries_rejected: 'deliveries',
   no_deliveries: 'deliveries',
@@ -60,6 +63,7 @@ export const CHECK_OF = {
   assistant_failing: 'triggers',
   schedule_late: 'schedules',
   roundup_late: 'schedules',
+  approval_waiting: null,
   hook_failed: 'hooks',
   app_suspended: 'deliveries',
   polling_failing: 'polling',
@@ -71,7 +75,7 @@ export const CHECK_OF = {
   job_failing: 'jobs',
   leader_missing: 'jobs',
   server_stopped: 'jobs',
-} as const satisfies Record<AttentionKind, string>;
+} as const satisfies Record<AttentionKind, string | null>;
 
 /** Checks of the work that the database records, and of the other services. */
 export const contentChecks = {
@@ -214,7 +218,7 @@ export const contentChecks = {
 /** The items that a check reports, as `attention` lists them; null for none. */
 async function troubleIn(
   { db, clock }: Pick<Patient, 'clock'> & { db: Pick<Database, 'read'> },
-  check: (typeof CHECK_OF)[KindInDatabase],
+  check: NonNullable<(typeof CHECK_OF)[KindInDatabase]>,
 ) {
   const kinds = kindsInDatabase.filter((kind) => CHECK_OF[kind] === check);
   const items = await db.read((tx) => findInDatabase(tx, clock.now(), kinds));

@@ -50,7 +50,7 @@ export const routes: readonly Page[] = [
     return showNews(visit, after === null ? null : Date.parse(after.createdAt));
   }),
 
-  post(`${PATH}/replay`, 'member', async (visit) => {
+  post(`${PATH}/replay`, 'publisher', async (visit) => {
     const { deps, form, base } = visit;
     const { entries, integrations } = await readReplayed(visit);
     const replayed = entries.filter(

@@ -36,7 +36,7 @@ const PATH = '/dashboard/:organizationId/deliveries/:deliveryId';
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showDelivery(visit)),
   get(`${PATH}/result`, 'member', async (visit) => fragment((await readPage(visit)).section ?? [])),
-  post(`${PATH}/replay`, 'member', async (visit) => {
+  post(`${PATH}/replay`, 'publisher', async (visit) => {
     const { entry, integration } = await requireDelivery(visit);
     const obstacle = obstacleTo(entry, integration);
     if (obstacle !== null) return showDelivery(visit, obstacle);

@@ -356,7 +356,7 @@ export const routes: readonly Page[] = [
       return redirect(`media/${id}`, 'Saved.');
     },
   ),
-  post(`${IMAGE_PATH}/delete`, 'member', async (visit) => {
+  post(`${IMAGE_PATH}/delete`, 'publisher', async (visit) => {
     const { id } = await requireImage(visit);
     const { name } = await removeImage(visit.deps, visit.organization.id, id);
     return redirect('media', `Deleted the image “${name.slice(0, 80).toWellFormed()}”.`);

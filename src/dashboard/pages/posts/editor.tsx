@@ -5,7 +5,9 @@ import { findRoundupOfPost, MAX_READ } from '../../../drafting/roundups/store.ts
 import { findDraftOfPost } from '../../../drafting/store.ts';
 import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
-import type { AppError } from '../../../lib/app-error.ts';
+import { AppError } from '../../../lib/app-error.ts';
+import { hashOfSeen } from '../../../posts/approval.ts';
+import { askApproval } from '../../../posts/approve.ts';
 import { contentFor } from '../../../posts/content.ts';
 import {
   ContentType,
@@ -26,10 +28,12 @@ import { EditConflict } from '../../view/difference.tsx';
 import { Columns, counted, type Fact, Facts, Link, proseOf, When } from '../../view/elements.tsx';
 import { Field, FormError, Select, TextArea } from '../../view/form.tsx';
 import { copyProblems, InsertImage, imageScript } from '../media/list.tsx';
+import { readApproval } from './approval.tsx';
 import { askingPath, isOfButton, isOfPanel, mustAsk, publishPages, publishPanel } from './publish.tsx';
 import {
   findSuggestion,
   findSuggestions,
+  heldNotice,
   requirePost,
   type Shown,
   SuggestedChanges,
@@ -38,7 +42,7 @@ import {
 import { editorScripts, Toolbar } from './toolbar.tsx';
 import { changedSince } from './versions.tsx';
 import { wordingPanel } from './wording.tsx';
-import { ChangeList, describeOrigin, editWords, originOf, shown, typeOptions } from './words.tsx';
+import { ChangeList, describeOrigin, editable, editWords, originOf, shown, typeOptions } from './words.tsx';
 
 // Paths beside the posts are below `~`, which is in no id: an imported post may be called `new`.
 const NEW = '/dashboard/:organizationId/posts/~/new';
@@ -63,7 +67,8 @@ const EditForm = Type.Object({
   title: Type.Optional(title),
   markdown: Type.Optional(markdown),
   contentType: Type.Optional(contentType),
-  status: Type.Optional(Type.Union(PostStatus.anyOf)),
+  /** `asked`: for its approval. */
+  status: Type.Optional(Type.Union([...PostStatus.anyOf, Type.Literal('asked')])),
 });
 
 export const routes: readonly Page[] = [
@@ -88,12 +93,13 @@ export const routes: readonly Page[] = [
     const hasText = Object.keys(typed).length > 0;
     const isPublishing = wanted === 'published' && post.status === 'draft';
     const isAsked = isPublishing && (await mustAsk(visit, { ...post, ...typed }));
-    const { status } = await editPost(visit.deps, post.id, {
-      status: isAsked ? undefined : wanted,
+    const saved = await editPost(visit.deps, post.id, {
+      status: isAsked || wanted === 'asked' ? undefined : wanted,
       ...(hasText && {
         merge: (stored) => {
           // Nobody publishes a text that they have not seen.
-          const changes = merge.changes(typed, shown(stored), { isWhole: wanted === 'published' });
+          const isWhole = wanted === 'published' || wanted === 'asked';
+          const changes = merge.changes(typed, shown(stored), { isWhole });
           // Nor one that they meant to save in a draft.
           const isDraft = wanted === 'draft' || stored.status === 'draft';
           if (!isDraft && Object.keys(changes).length > 0) merge.requireSeen({ status: stored.status });
@@ -103,11 +109,25 @@ export const routes: readonly Page[] = [
     });
     // A reload shows the question again, and sends nothing.
     if (isAsked) return redirect(askingPath(path));
-    return redirect(path, resultOf(post.status, status, values.contentType ?? post.contentType));
+    if (wanted === 'asked') {
+      await askApproval(visit.deps, post.id, (stored) => {
+        if (hashOfSeen(stored) !== hashOfSeen({ ...stored, ...editable(saved) })) throw changedMeanwhile();
+      });
+      return redirect(path, 'Asked for approval. Publishers and owners find it under Attention.');
+    }
+    const held = saved.status === 'published' && hasText ? await heldNotice(visit, post.id) : null;
+    return redirect(
+      path,
+      held ?? resultOf(post.status, saved.status, values.contentType ?? post.contentType),
+    );
   }),
 
   ...publishPages(showEditor),
 ];
+
+function changedMeanwhile(): AppError {
+  return new AppError(409, 'Somebody changed the post in the meantime. Read it, then ask again');
+}
 
 function resultOf(before: PostStatus, after: PostStatus, type: ContentType): string {
   if (before === after) return after === 'published' ? 'Saved. The API returns the new text.' : 'Saved.';
@@ -139,7 +159,11 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
   const { deps, form } = visit;
   const { post, path } = await requirePost(visit);
   const posted = readFields(EditForm, form);
-  const { title = post.title, markdown = post.markdown, contentType = post.contentType } = posted;
+  const approval = await readApproval(visit, post);
+  const { askedById = null, change = null } = approval?.approval ?? {};
+  // A person goes on with a change of their own that readers do not see yet.
+  const own = change !== null && askedById === visit.user.id ? { ...post, ...change } : post;
+  const { title = own.title, markdown = own.markdown, contentType = own.contentType } = posted;
   const text = { title, markdown, contentType };
   const isPanel = isOfPanel(visit);
   const ofText = isPanel ? undefined : error;
@@ -179,7 +203,7 @@ async function showEditor(visit: MemberVisit, error?: AppError) {
     ),
     beside: (
       <>
-        {await publishPanel(visit, { post, path }, error)}
+        {await publishPanel(visit, { post, path, approval }, error)}
         {await wordingPanel(visit, { post, path })}
         <Facts facts={await readFacts(visit, { post, path })} />
       </>

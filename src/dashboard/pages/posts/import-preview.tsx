@@ -47,6 +47,7 @@ export async function showPreview(visit: MemberVisit, { file, options, preview }
     future,
     schedulable,
     replaced,
+    unapproved,
     newIds,
     headings,
     skipped,
@@ -92,6 +93,7 @@ export async function showPreview(visit: MemberVisit, { file, options, preview }
         ['Unchanged', unchanged > 0 && counted(unchanged, 'post')],
         ['Public', published > 0 && `The API will return ${counted(published, 'post')} at once.`],
         ['In the future', future > 0 && describeFuture(future, schedulable > 0)],
+        ['Not approved', unapproved > 0 && describeUnapproved(unapproved)],
         ['Headings', headings !== null && `${headings}, of which ${skipped.length} skipped`],
         ['Skipped', skipped.length > 0 && <SkippedParts skipped={skipped} />],
         [
@@ -201,6 +203,9 @@ function PreviewedPosts({ posts }: Pick<ImportPreview, 'posts'>) {
     </>
   );
 }
+
+export const describeUnapproved = (count: number): string =>
+  `Publishing needs a second person, so ${counted(count, 'post')} ${count === 1 ? 'is not made' : 'are not made'} public: new ones become drafts, and published ones stay as they are.`;
 
 export function describeFuture(count: number, mayBeScheduled = false): string {
   if (mayBeScheduled)

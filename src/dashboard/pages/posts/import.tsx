@@ -11,7 +11,7 @@ import { type Answer, get, type MemberVisit, type Page, redirect, upload, view }
 import { readMultipart, submit, tooLarge, type UploadKind } from '../../submission.ts';
 import { counted, More } from '../../view/elements.tsx';
 import { Field, FormOf, Select, TextArea } from '../../view/form.tsx';
-import { describeFuture, formatNames, PACKED, showPreview } from './import-preview.tsx';
+import { describeFuture, describeUnapproved, formatNames, PACKED, showPreview } from './import-preview.tsx';
 import { unpack } from './list.tsx';
 import { typeOptions } from './words.tsx';
 
@@ -87,7 +87,7 @@ const statusOptions = [
 export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => showForm(visit)),
 
-  upload(PATH, 'member', async (visit) => {
+  upload(PATH, 'publisher', async (visit) => {
     let filled = visit;
     try {
       filled = { ...visit, form: await readForm(visit) };
@@ -231,12 +231,20 @@ function describeProblem(error: AppError): string {
   return `Line ${lineOf(error)}${separator} ${problem}${advice}.`;
 }
 
-function describeResult({ created, updated, unchanged, future = 0, scheduled = 0 }: ImportResult): string {
+function describeResult({
+  created,
+  updated,
+  unchanged,
+  future = 0,
+  scheduled = 0,
+  unapproved = 0,
+}: ImportResult): string {
   const parts = [
     `Imported ${counted(created + updated, 'post')}: ${created} new, ${updated} updated.`,
     unchanged > 0 && `${counted(unchanged, 'post')} did not change.`,
     scheduled > 0 && `${counted(scheduled, 'post')} ${scheduled === 1 ? 'is' : 'are'} scheduled.`,
     future > 0 && describeFuture(future),
+    unapproved > 0 && describeUnapproved(unapproved),
   ];
   return parts.filter(Boolean).join(' ');
 }

@@ -108,7 +108,7 @@ const done: Readonly<Record<BulkAction, [past: string, state: string]>> = {
 
 export function describeBulk(
   action: BulkAction,
-  { changed, unchanged, missing, withoutText, unseen }: BulkResult,
+  { changed, unchanged, missing, withoutText, unseen, unapproved }: BulkResult,
 ): string {
   const [past, state] = done[action];
   const parts = [
@@ -116,6 +116,7 @@ export function describeBulk(
     unchanged > 0 && `${counted(unchanged, 'post')}: ${state}.`,
     missing > 0 && `${counted(missing, 'post')}: deleted in the meantime.`,
     withoutText > 0 && `${counted(withoutText, 'post')} without text: open it to publish it anyway.`,
+    unapproved > 0 && `${counted(unapproved, 'post')}: not approved. Open it and ask for approval.`,
     unseen > 0 &&
       `${counted(unseen, 'post')}: changed after you opened the page. Look at ${unseen === 1 ? 'it' : 'them'} first.`,
     action === 'delete' && 'Deleted posts stay in the trash for 30 days.',
@@ -140,7 +141,7 @@ const selectionLabels: Readonly<Record<BulkAction, string>> = {
   delete: 'Delete posts',
 };
 
-async function showPosts({ deps, organization, url }: MemberVisit) {
+async function showPosts({ deps, organization, url, mayPublish }: MemberVisit) {
   const filter = readFilter(url.searchParams);
   const { q, status, contentType, hasSuggestion } = filter;
   const { numbers, found } = await deps.db.read(
@@ -161,7 +162,7 @@ async function showPosts({ deps, organization, url }: MemberVisit) {
       actions: <LinkButton to="posts/~/new" label="New post" kind={all === 0 ? undefined : 'go'} />,
       more: (
         <>
-          <Link to="posts/~/import">Import posts</Link>
+          {mayPublish && <Link to="posts/~/import">Import posts</Link>}
           <Link to="posts/~/export">Export posts</Link>
           <Link to="media">Images</Link>
           <Link to="posts/~/trash">Trash</Link>

@@ -28,6 +28,7 @@ import { type Answer, type MemberVisit, type Page, post, redirect } from '../../
 import { editForm } from '../../submission.ts';
 import { Clock, Copy, More, Status } from '../../view/elements.tsx';
 import { Action, EditVersion, Field, FormError, Hidden } from '../../view/form.tsx';
+import { ApprovalPart, type FoundApproval } from './approval.tsx';
 import { requirePost, type Shown } from './suggestion.tsx';
 import { restorePath } from './trash.tsx';
 import { undoPath } from './versions.tsx';
@@ -58,7 +59,7 @@ type ShowEditor = (visit: MemberVisit, error?: AppError) => Promise<Answer>;
 
 /** `show`: the page with the panel. It gets the error of a form that was refused. */
 export const publishPages = (show: ShowEditor): readonly Page[] => [
-  editForm(`${POST}/schedule`, 'member', ScheduleForm, show, async (visit, values, merge) => {
+  editForm(`${POST}/schedule`, 'publisher', ScheduleForm, show, async (visit, values, merge) => {
     const { post, path } = await requirePost(visit);
     const timeZone = zoneOf(visit);
     const given = { publishAt: exactOf(visit, values.publishAt), timeZone };
@@ -74,7 +75,7 @@ export const publishPages = (show: ShowEditor): readonly Page[] => [
     return redirect(path, `Scheduled for ${time}.${describeClockChange(clockChange)}`, undo);
   }),
 
-  editForm(`${POST}/schedule/cancel`, 'member', NoFields, show, async (visit, _, merge) => {
+  editForm(`${POST}/schedule/cancel`, 'publisher', NoFields, show, async (visit, _, merge) => {
     const { post, path } = await requirePost(visit);
     const isCanceled = await cancelSchedule(visit.deps, post.id, (stored) => {
       merge.requireSeen(scheduleIn(stored));
@@ -175,13 +176,15 @@ export function isOfPanel({ request, url, base }: MemberVisit): boolean {
   return request.method === 'POST' && url.pathname.slice(base.length + '/posts/'.length).includes('/');
 }
 
-/** The panel beside the text of a post. Its first buttons send the form `post`, with the text. */
+/** The panel beside the text of a post. Its first buttons send the form `post`, with the text. `approval`: null where it needs none. */
 export async function publishPanel(
   visit: MemberVisit,
-  { post, path }: Shown,
+  { post, path, approval }: Shown & { approval: FoundApproval | null },
   error?: AppError,
 ): Promise<VNode> {
-  const { deps, form } = visit;
+  const { deps, form, mayPublish } = visit;
+  const isReady = approval === null || approval.state === 'approved';
+  const isAskedFor = approval?.state === 'waiting' && approval.approval?.askedById !== null;
   const [schedule, publication] = await Promise.all([
     post.status === 'draft' ? deps.db.read((tx) => findSchedule(tx, post.id)) : null,
     post.status === 'published' ? findPublication(visit, post) : null,
@@ -205,10 +208,11 @@ export async function publishPanel(
           <Copy text="plain-text" label={`Copy for ${name}`} />
         </div>
       ))}
+      {approval !== null && <ApprovalPart {...approval} post={post} path={path} />}
       {post.status === 'published' ? (
         <>
           {publication !== null && <p class="hint">{publication}.</p>}
-          <StatusButton status="draft">Unpublish</StatusButton>
+          {mayPublish && <StatusButton status="draft">Unpublish</StatusButton>}
         </>
       ) : (
         <>
@@ -218,30 +222,37 @@ export async function publishPanel(
                 Scheduled for <Clock at={schedule.publishAt} />
                 {schedule.actorName !== null && <span class="dim"> by {schedule.actorName}</span>}
               </p>
-              <Action
-                to={`${path}/schedule/cancel`}
-                label="Cancel schedule"
-                seen={seenOf(scheduleIn(schedule))}
-              />
+              {!isReady && <p>Tidings publishes it only if its text is approved by then.</p>}
+              {mayPublish && (
+                <Action
+                  to={`${path}/schedule/cancel`}
+                  label="Cancel schedule"
+                  seen={seenOf(scheduleIn(schedule))}
+                />
+              )}
             </div>
           )}
+          {!isReady && !isAskedFor && <StatusButton status="asked">Ask for approval</StatusButton>}
+          {!mayPublish && <p class="hint">Publishers and owners publish it.</p>}
           {isAsked && <FormError error="This post has no text. Publish it anyway?" />}
-          <div class="bar">
-            {isAsked ? (
-              <StatusButton status="published" kind="bad" to={path + ANYWAY}>
-                Publish without text
-              </StatusButton>
-            ) : (
-              <StatusButton status="published" kind="go">
-                {contentTypes.map((type) => (
-                  <span class={`for-${type}`} key={type}>
-                    {contentTypeRules[type].pastedInto === null ? 'Publish now' : 'Publish to the API'}
-                  </span>
-                ))}
-              </StatusButton>
-            )}
-          </div>
-          {schedulePart(visit, { post, path }, schedule, errorOf('publishAt'))}
+          {isReady && mayPublish && (
+            <div class="bar">
+              {isAsked ? (
+                <StatusButton status="published" kind="bad" to={path + ANYWAY}>
+                  Publish without text
+                </StatusButton>
+              ) : (
+                <StatusButton status="published" kind="go">
+                  {contentTypes.map((type) => (
+                    <span class={`for-${type}`} key={type}>
+                      {contentTypeRules[type].pastedInto === null ? 'Publish now' : 'Publish to the API'}
+                    </span>
+                  ))}
+                </StatusButton>
+              )}
+            </div>
+          )}
+          {isReady && mayPublish && schedulePart(visit, { post, path }, schedule, errorOf('publishAt'))}
         </>
       )}
       {datePart(visit, { post, path }, errorOf('createdAt'))}

@@ -10,6 +10,7 @@ import {
 import { AppError } from '../../../lib/app-error.ts';
 import { turns } from '../../../lib/time.ts';
 import type { Deps } from '../../../people/deps.ts';
+import { findApproval } from '../../../posts/approval.ts';
 import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { readPost } from '../../../posts/store.ts';
 import {
@@ -34,6 +35,8 @@ const ChoiceForm = Type.Object({
   suggestedAt: Type.String(),
   seen: Type.String(),
 });
+
+const TAKEN = 'The post now has the suggested text.';
 
 const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestion';
 
@@ -69,6 +72,13 @@ export async function requirePost({ deps, organization, params, base }: MemberVi
     throw new AppError(404, 'Post not found. It may have been deleted.');
   }
   return { post: found, path: `${base}/posts/${found.id}` };
+}
+
+/** What a person is told after a change of a published post that now waits. Null: it does not. */
+export async function heldNotice(visit: MemberVisit, postId: string): Promise<string | null> {
+  const found = await visit.deps.db.read((tx) => findApproval(tx, postId));
+  const isHeld = found?.state === 'waiting' && found.change !== null && found.askedById === visit.user.id;
+  return isHeld ? 'Readers see the change as soon as another person approves it.' : null;
 }
 
 export async function findSuggestion(deps: Pick<Deps, 'db'>, { id }: Post): Promise<Suggestion | null> {
@@ -176,7 +186,7 @@ export const routes: readonly Page[] = [
       if (choice === undefined) throw new AppError(400, 'Choose to accept or to dismiss the suggestion.');
       if (choice === 'take') {
         await takeSuggestion(deps, post.id, compared);
-        return redirect(path, 'The post now has the suggested text.');
+        return redirect(path, (await heldNotice(visit, post.id)) ?? TAKEN);
       }
       await dismissSuggestion(deps, post.id, compared);
       return redirect(path, "The suggestion is dismissed. Tidings won't suggest this text again.");
@@ -184,6 +194,7 @@ export const routes: readonly Page[] = [
       const code = error instanceof AppError ? error.code : null;
       if (code === 'no_suggestion')
         return redirect(path, 'The suggestion no longer exists. Nothing was changed.');
+      if (code === 'change_waiting') return redirect(path, `${(error as AppError).message}.`);
       if (code !== 'post_changed') throw error;
       const changed = 'The post or the suggestion changed in the meantime. Nothing was saved.';
       return redirect(path, `${changed} Compare them again.`);
@@ -212,9 +223,11 @@ export const routes: readonly Page[] = [
     try {
       const { previousId } = await acceptChange(deps, found.id, { seen });
       const undo = previousId === null ? undefined : `${path}/versions/${previousId}/restore`;
-      return redirect(path, 'The post now has the suggested text.', undo);
+      return redirect(path, (await heldNotice(visit, post.id)) ?? TAKEN, undo);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'post_changed') throw error;
+      if (!(error instanceof AppError)) throw error;
+      if (error.code === 'change_waiting') return redirect(path, `${error.message}.`);
+      if (error.code !== 'post_changed') throw error;
       return redirect(path, 'The post changed in the meantime. Nothing was saved. Compare them again.');
     }
   }),

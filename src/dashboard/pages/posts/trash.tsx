@@ -43,13 +43,13 @@ export const routes: readonly Page[] = [
     return redirect(`posts/${only}`, `Restored the post. ${status}`);
   }),
 
-  post(`${TRASH}/erase`, 'member', async (visit) => {
+  post(`${TRASH}/erase`, 'publisher', async (visit) => {
     const { deps, organization, form } = visit;
     await eraseDeletedPost(deps, organization.id, readFields(OneForm, form).id, seenIn(visit));
     return redirect('posts/~/trash', 'Deleted the post for good.');
   }),
 
-  post(`${TRASH}/empty`, 'member', async (visit) => {
+  post(`${TRASH}/empty`, 'publisher', async (visit) => {
     const { deps, organization, request } = visit;
     // A large trash is emptied in many commits, with rests between them.
     deps.extendTimeout?.(request);

@@ -3,13 +3,8 @@ import { compareTexts } from '../../../drafting/suggestions.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { type Actor, describeActor } from '../../../people/audit.ts';
 import { contentTypeRules, type OwnedPost } from '../../../posts/model.ts';
-import {
-  findVersion,
-  listVersions,
-  type PostVersion,
-  restoreVersion,
-  type VersionHead,
-} from '../../../posts/versions.ts';
+import { restoreVersion } from '../../../posts/service.ts';
+import { findVersion, listVersions, type PostVersion, type VersionHead } from '../../../posts/versions.ts';
 import { type EditState, type Fields, mergeOf, seenOf } from '../../edit.ts';
 import { NoFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
@@ -18,7 +13,7 @@ import { ChangedSince, Difference, type EditWords } from '../../view/difference.
 import { Columns, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Empty } from '../../view/list.tsx';
-import { requirePost } from './suggestion.tsx';
+import { heldNotice, requirePost } from './suggestion.tsx';
 import { editable, editWords, shown } from './words.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
@@ -35,6 +30,8 @@ export const routes: readonly Page[] = [
       throw error instanceof AppError && error.status === 404 ? noVersion() : error;
     });
     const { previousId, post: after } = restored;
+    const held = after.status === 'published' ? await heldNotice(visit, after.id) : null;
+    if (held !== null) return redirect(path, held);
     if (previousId === null) return redirect(path, 'The post already has this text.');
     return redirect(
       path,
@@ -93,7 +90,9 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
     seen: seenOf(shown(post)),
     ...(error && { error, problem: await changedSince(visit, post.id, error) }),
     note:
-      post.status === 'draft' ? null : 'This post is published: the API returns the restored text at once.',
+      post.status === 'draft' || visit.organization.needsApproval
+        ? null
+        : 'This post is published: the API returns the restored text at once.',
   });
 }
 

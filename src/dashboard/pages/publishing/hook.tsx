@@ -40,7 +40,7 @@ const MAX_PAGE = 1_000;
 export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => showHook(visit, await requireHook(visit))),
 
-  post(`${PATH}/test`, 'member', async (visit) => {
+  post(`${PATH}/test`, 'publisher', async (visit) => {
     const hook = await requireHook(visit);
     const outcome = await sendTest(visit.deps, hook.id);
     if (outcome.problem !== null) return showHook(visit, hook, outcome);
@@ -70,7 +70,7 @@ export const routes: readonly Page[] = [
     return redirect('publishing/hooks', `“${name}” is deleted.`);
   }),
 
-  post(`${PATH}/resend`, 'member', async (visit) => {
+  post(`${PATH}/resend`, 'publisher', async (visit) => {
     const hook = await requireHook(visit);
     const sent = await resendFailed(visit.deps, hook.id);
     const done = sent === 0 ? 'No failed messages.' : `Sending ${counted(sent, 'message')} again.`;
@@ -79,7 +79,7 @@ export const routes: readonly Page[] = [
 
   get(`${PATH}/messages/:messageId`, 'member', showMessage),
 
-  post(`${PATH}/messages/:messageId/resend`, 'member', async (visit) => {
+  post(`${PATH}/messages/:messageId/resend`, 'publisher', async (visit) => {
     const hook = await requireHook(visit);
     const { messageId = '' } = visit.params;
     await resendMessage(visit.deps, hook.id, messageId);

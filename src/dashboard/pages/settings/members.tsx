@@ -5,6 +5,7 @@ import { createMemberPasswordLink, invite } from '../../../people/links.ts';
 import {
   readMembers,
   removeMember,
+  roleNames,
   roleNoun,
   setRole,
   withdrawInvitations,
@@ -25,9 +26,12 @@ const RoleForm = Type.Object({
 });
 
 const permissions: Readonly<Record<Role, string>> = {
-  member: 'Writes and publishes posts',
+  writer: 'Writes drafts',
+  member: 'Also approves and publishes posts',
   owner: 'Also manages keys, integrations, members and settings',
 };
+
+const roles = Object.keys(permissions) as Role[];
 
 const shownBefore = () =>
   redirect(MEMBERS, 'Tidings already showed this link. Create another one if you need it.');
@@ -143,7 +147,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
           title: 'Role',
           cell: (person) => (
             <>
-              {person.role === 'owner' ? 'Owner' : 'Member'}
+              {roleNames[person.role]}
               <div class="hint">{permissions[person.role]}</div>
               {person.byRule === 1 && <div class="hint">By a rule of the identity provider</div>}
             </>
@@ -169,10 +173,7 @@ function Invitations({ count, error }: { count: number; error: AppError | undefi
             <Choice
               {...field}
               value="member"
-              options={[
-                { value: 'member', label: 'Member', hint: permissions.member },
-                { value: 'owner', label: 'Owner', hint: permissions.owner },
-              ]}
+              options={roles.map((value) => ({ value, label: roleNames[value], hint: permissions[value] }))}
             />
           ),
         }}
@@ -190,6 +191,14 @@ function Invitations({ count, error }: { count: number; error: AppError | undefi
   );
 }
 
+const becomes: Readonly<Record<Role, string>> = {
+  writer: 'can then write drafts, and neither publish nor change what is public.',
+  member:
+    'can then write, approve and publish posts, but not manage keys, integrations, members and settings.',
+  owner:
+    'can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.',
+};
+
 function Actions({ person, people }: { person: Member; people: Member[] }) {
   const { user, organization, deps } = useVisit();
   const { id, email, role } = person;
@@ -198,11 +207,9 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
   );
   const isLast = role === 'owner' && !hasOtherOwner;
   const path = `${MEMBERS}/${encodeURIComponent(id)}`;
-  const next = role === 'owner' ? 'member' : 'owner';
   const isSelf = id === user.id;
   const who = isSelf ? 'You' : <bdi>{email}</bdi>;
   const about = isSelf ? null : email;
-  const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
   const links = 'Invitation links that were not used yet stop working.';
   return (
     <>
@@ -223,12 +230,24 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
         <span class="dim">You can't remove the last owner.</span>
       ) : (
         <>
-          <Danger {...{ label, about }} isMild to={`${path}/role`} button={label} fields={{ role: next }}>
-            {who}{' '}
-            {next === 'owner'
-              ? 'can then do everything that you can: manage keys, integrations and settings, and invite and remove people, including you.'
-              : `can still write and publish posts, but no longer manage keys, integrations, members and settings. ${isSelf ? 'Only another owner can make you one again. ' : ''}${links}`}
-          </Danger>
+          {roles
+            .filter((next) => next !== role)
+            .map((next) => {
+              const label = `${isSelf ? 'Become' : 'Make'} ${roleNoun(next)}`;
+              return (
+                <Danger
+                  {...{ label, about }}
+                  isMild
+                  to={`${path}/role`}
+                  button={label}
+                  fields={{ role: next }}
+                >
+                  {who} {becomes[next]}
+                  {role === 'owner' &&
+                    `${isSelf ? ' Only another owner can make you one again.' : ''} ${links}`}
+                </Danger>
+              );
+            })}
           <Danger
             label={isSelf ? 'Leave' : 'Remove'}
             about={about}

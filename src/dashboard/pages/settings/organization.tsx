@@ -22,6 +22,10 @@ const PATH = '/dashboard/:organizationId/settings';
 const SettingsForm = Type.Object({
   name: Type.String({ label: 'Name' }),
   plan: Type.Union(Plan.anyOf, { label: 'Delivery log', problem: 'Choose how long to keep the log.' }),
+  needsApproval: Type.Boolean({
+    label: 'Publishing needs a second person',
+    hint: 'One person asks for the approval of a text, and another one approves exactly that text.',
+  }),
 });
 
 const DeletionForm = Type.Object({
@@ -64,7 +68,7 @@ export const routes: readonly Page[] = [
   ),
 ];
 
-const editable = ({ name, plan }: Pick<Organization, 'name' | 'plan'>) => ({ name, plan });
+const editable = ({ name, plan, needsApproval }: Organization) => ({ name, plan, needsApproval });
 
 async function setSecondFactor({ deps, organization, sessionHash }: MemberVisit, isNeeded: boolean) {
   await requireSecondFactor(deps, organization.id, isNeeded, sessionHash);
@@ -75,7 +79,7 @@ async function showSettings(
   { deps, organization, isOwner }: MemberVisit,
   errors: { settings?: AppError; deletion?: AppError } = {},
 ) {
-  const { id, name, plan } = organization;
+  const { id, name, plan, needsApproval } = organization;
   const [log, isStrict] = await deps.db.read((tx) =>
     Promise.all([forecastLog(tx, id, deps.clock.now()), isSecondFactorNeeded(tx, id)]),
   );
@@ -87,7 +91,7 @@ async function showSettings(
       error: errors.settings ?? errors.deletion,
     },
     <p class="lede">
-      The name of this organization, and how long Tidings keeps entries of its delivery log.
+      The name of this organization, how long Tidings keeps entries of its delivery log, and who publishes.
     </p>,
     isOwner ? (
       <FormOf
@@ -120,6 +124,7 @@ async function showSettings(
           ['ID in URLs', <code>{id}</code>],
           ['Delivery log', retention(plan)],
           ['Size', <LogSize log={log} />],
+          ['Publishing', needsApproval ? 'Needs a second person' : 'Needs no second person'],
           ['Changes', 'Only owners can change these settings.'],
         ]}
       />

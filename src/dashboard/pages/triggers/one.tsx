@@ -141,7 +141,7 @@ export const onePages: readonly Page[] = [
     return redirect(integrationPath, 'Trigger deleted. Its posts stay.');
   }),
 
-  post(`${PATH}/retry`, 'member', async (visit) => {
+  post(`${PATH}/retry`, 'publisher', async (visit) => {
     const { db, clock } = visit.deps;
     const { trigger, path } = await requireTrigger(visit);
     const retried = await db.write(

@@ -1,0 +1,230 @@
+import { and, eq, sql } from 'drizzle-orm';
+import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { memberships, organizations } from '../../db/schema/organizations.ts';
+import { postApprovals, postSchedules, posts } from '../../db/schema/posts.ts';
+import { AppError } from '../lib/app-error.ts';
+import type { Ids } from '../lib/text.ts';
+import { type Actor, type AuditContext, describeActor } from '../people/audit.ts';
+import { mailboxOf, mayPublish, onlyPublishers } from '../people/permission.ts';
+import { findMember } from '../people/store.ts';
+import type { OwnedPost } from './model.ts';
+import { recordPost } from './store.ts';
+import { latestVersion, listAuthors, settleVersion } from './versions.ts';
+
+// Where publishing needs a second person, one person asks for the approval of a text, and another one gives it. It holds for
+// exactly that text. Every way to publish asks here, in the transaction that writes. `approve.ts` has what people do.
+
+export type Approval = typeof postApprovals.$inferSelect;
+
+/** A hash of all that readers see of a post. Without a date of its own, it gets that of its publication. */
+export function hashOfSeen(post: Omit<OwnedPost, 'id' | 'status' | 'updatedAt' | 'organizationId'>): string {
+  const { title, content, markdown, contentType, sourceMetadata, isDateSet, createdAt } = post;
+  const seen = [title, content, markdown, contentType, sourceMetadata, isDateSet ? createdAt : null];
+  return Bun.SHA256.hash(JSON.stringify(seen), 'base64url');
+}
+
+export interface Rules {
+  organizationName: string;
+  needsApproval: boolean;
+  /** The actor may only write drafts. */
+  isWriter: boolean;
+  isScheduled: boolean;
+}
+
+const NO_RULES = { organizationName: '', needsApproval: false, isWriter: false, isScheduled: false };
+
+/** The rules for the actor, about a post or about the posts of an organization. */
+export async function rulesOf(
+  tx: ReadTx,
+  { actor }: { actor: Pick<Actor, 'type' | 'id'> },
+  { id: postId = '', organizationId = null }: { id?: string; organizationId?: string | null },
+): Promise<Rules> {
+  const userId = actor.type === 'user' ? (actor.id ?? '') : '';
+  const found = await statements(tx).rules.get({ postId, organizationId, userId });
+  if (found === undefined) return NO_RULES;
+  const { name: organizationName, needsApproval, role, scheduledId } = found;
+  return { organizationName, needsApproval, isWriter: role === 'writer', isScheduled: scheduledId !== null };
+}
+
+/**
+ * Throws unless the post may become public as it is: `AppError` 403 for a writer, 409 `approval_needed`. `published`: the post
+ * with the date that it gets, which is approved too. An operator may skip the approval, which then counts as given.
+ */
+export async function requireApproved(
+  tx: WriteTx,
+  deps: AuditContext,
+  post: OwnedPost,
+  published = post,
+): Promise<void> {
+  const { needsApproval, isWriter, organizationName } = await rulesOf(tx, deps, post);
+  if (isWriter) throw onlyPublishers(organizationName);
+  if (!needsApproval) return;
+  if (!(await isApproved(tx, post))) {
+    if (deps.skipsApproval !== true) throw approvalNeeded();
+    await skip(tx, deps, post);
+  }
+  await tx
+    .update(postApprovals)
+    .set({ hash: hashOfSeen(published) })
+    .where(eq(postApprovals.postId, post.id))
+    .run();
+}
+
+/** Throws `AppError` 403 where a writer would take away, or move, what is public or scheduled. */
+export async function requirePublisher(tx: ReadTx, deps: AuditContext, post: OwnedPost): Promise<void> {
+  if (deps.actor.type !== 'user') return;
+  const { isWriter, isScheduled, organizationName } = await rulesOf(tx, deps, post);
+  if (isWriter && (post.status === 'published' || isScheduled)) throw onlyPublishers(organizationName);
+}
+
+async function skip(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
+  const now = deps.clock.now().toISOString();
+  const operator = describeActor(deps.actor);
+  await saveApproval(tx, {
+    ...{ postId: post.id, organizationId: post.organizationId, state: 'approved', change: null, note: null },
+    ...{ hash: hashOfSeen(post), versionId: (await latestVersion(tx, post.id))?.id ?? '' },
+    ...{ askedById: null, askedBy: operator, askedAt: now },
+    ...{ decidedById: null, decidedBy: operator, decidedAt: now },
+  });
+  await recordPost(tx, deps, 'post.approval_skipped', post);
+}
+
+function approvalNeeded(): AppError {
+  return new AppError(409, 'Publishing needs a second person here, and nobody has approved this text', {
+    code: 'approval_needed',
+  });
+}
+
+/** Somebody approved the post as it is, and may still do so. */
+export async function isApproved(tx: ReadTx, post: OwnedPost): Promise<boolean> {
+  const approval = await findApproval(tx, post.id);
+  if (approval?.state !== 'approved' || !(await isOfText(tx, approval, post))) return false;
+  const { decidedById: userId, organizationId } = approval;
+  return userId === null || (await mayApprove(tx, { userId, organizationId }));
+}
+
+export async function mayApprove(
+  tx: ReadTx,
+  key: { userId: string; organizationId: string },
+): Promise<boolean> {
+  const member = await findMember(tx, key);
+  return member !== null && member.disabledAt === null && mayPublish(member.role);
+}
+
+/** The post did not change since. */
+export async function isOfText(tx: ReadTx, approval: Approval, post: OwnedPost): Promise<boolean> {
+  const { versionId, hash, change } = approval;
+  const latest = await latestVersion(tx, post.id);
+  return versionId === (latest?.id ?? '') && hash === hashOfSeen({ ...post, ...change });
+}
+
+/** The person asked for the approval, or changed the text since the last one; also by another account of one mailbox. */
+export async function isOwnText(
+  tx: ReadTx,
+  { postId, change, approvedVersionId, askedById, askedBy }: Approval,
+  { id, name }: Pick<Actor, 'id' | 'name'>,
+): Promise<boolean> {
+  const authors = change === null ? await listAuthors(tx, postId, approvedVersionId) : [];
+  const people = [{ id: askedById, email: askedById && askedBy }, ...authors];
+  const mailbox = mailboxOf(name ?? '');
+  return people.some((person) => person.id === id || mailboxOf(person.email ?? '') === mailbox);
+}
+
+/**
+ * For a change of a post, before it is written. True: the post is public and the change waits for approval, so it must not be
+ * written. Throws `AppError` 403 for a writer who would change what is public or scheduled, 409 `change_waiting` beside the change of
+ * somebody else, and 409 `approval_needed` where no person makes the change.
+ */
+export async function holdChange(
+  tx: WriteTx,
+  deps: AuditContext & { readonly ids: Ids },
+  before: OwnedPost,
+  after: OwnedPost,
+  known?: Rules,
+): Promise<boolean> {
+  const { needsApproval, isWriter, isScheduled, organizationName } =
+    known ?? (await rulesOf(tx, deps, before));
+  const isPublic = before.status === 'published';
+  if (!needsApproval) {
+    if (isWriter && (isPublic || isScheduled)) throw onlyPublishers(organizationName);
+    return false;
+  }
+  if (!isPublic || after.status !== 'published' || hashOfSeen(before) === hashOfSeen(after)) return false;
+  if (deps.skipsApproval) {
+    await recordPost(tx, deps, 'post.approval_skipped', before);
+    return false;
+  }
+  if (deps.actor.type !== 'user') throw approvalNeeded();
+  const waiting = await findApproval(tx, before.id);
+  const isOther = waiting?.askedById !== deps.actor.id;
+  if (waiting?.state === 'waiting' && waiting.change !== null && isOther) {
+    const message = `A change by ${waiting.askedBy} waits for approval. Approve, refuse or withdraw it first`;
+    throw new AppError(409, message, { code: 'change_waiting' });
+  }
+  await ask(tx, deps, before, after);
+  return true;
+}
+
+/** Asks for the approval of a draft, or of a change of a published post. A request of a person for the same text stays. */
+export async function ask(
+  tx: WriteTx,
+  deps: AuditContext & { readonly ids: Ids },
+  post: OwnedPost,
+  changed?: OwnedPost,
+): Promise<void> {
+  const { actor, clock } = deps;
+  const isPerson = actor.type === 'user';
+  const known = await findApproval(tx, post.id);
+  if (!isPerson && known?.state === 'waiting' && (await isOfText(tx, known, post))) return;
+  const { title, markdown, content, contentType } = changed ?? post;
+  await saveApproval(tx, {
+    ...{ postId: post.id, organizationId: post.organizationId, state: 'waiting', note: null },
+    change: changed === undefined ? null : { title, markdown, content, contentType },
+    hash: hashOfSeen({ ...post, title, markdown, content, contentType }),
+    versionId: (await settleVersion(tx, deps, post)).id,
+    askedById: isPerson ? actor.id : null,
+    askedBy: describeActor(actor),
+    askedAt: clock.now().toISOString(),
+    ...{ decidedById: null, decidedBy: null, decidedAt: null },
+  });
+  const verb = changed === undefined ? 'asked to approve' : 'asked to approve a change of';
+  await recordPost(tx, deps, 'post.approval_requested', post, { verb });
+}
+
+// The rows.
+
+export async function findApproval(tx: ReadTx, postId: string): Promise<Approval | null> {
+  return (await statements(tx).find.get({ postId })) ?? null;
+}
+
+/** The version that was approved last stays, unless a new one is given. */
+export async function saveApproval(
+  tx: WriteTx,
+  { approvedVersionId, ...row }: Omit<Approval, 'approvedVersionId'> & { approvedVersionId?: string },
+): Promise<void> {
+  const change = approvedVersionId === undefined ? row : { ...row, approvedVersionId };
+  const target = postApprovals.postId;
+  await tx.insert(postApprovals).values(change).onConflictDoUpdate({ target, set: change }).run();
+}
+
+const statements = prepared((tx) => {
+  const postId = sql.placeholder('postId');
+  const isMember = eq(memberships.userId, sql.placeholder('userId'));
+  return {
+    find: tx.select().from(postApprovals).where(eq(postApprovals.postId, postId)).prepare(),
+    rules: tx
+      .select({
+        name: organizations.name,
+        needsApproval: organizations.needsApproval,
+        role: memberships.role,
+        scheduledId: postSchedules.postId,
+      })
+      .from(organizations)
+      .leftJoin(memberships, and(eq(memberships.organizationId, organizations.id), isMember))
+      .leftJoin(postSchedules, eq(postSchedules.postId, postId))
+      .where(
+        sql`${organizations.id} = coalesce(${sql.placeholder('organizationId')}, (select ${posts.organizationId} from ${posts} where ${posts.id} = ${postId}))`,
+      )
+      .prepare(),
+  };
+});
