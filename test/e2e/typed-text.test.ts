@@ -41,12 +41,12 @@ test('the text of a form is offered again after leaving without saving, and no l
 
 test('the name of an organization and a new hook ask, and the hook is not kept', async () => {
   await page.goto(`${dashboard.base}/settings`);
-  await page.getByLabel('Name').fill('Acme, renamed');
+  await page.getByLabel('Name', { exact: true }).fill('Acme, renamed');
   expect(await asksBeforeLeaving(page, `${dashboard.base}/publishing/hooks/~/new`)).toBe(true);
   await page.getByLabel('URL').fill('https://hooks.example.test/secret-path');
   expect(await asksBeforeLeaving(page, `${dashboard.base}/settings`)).toBe(true);
   await button('Restore unsaved text').click();
-  expect(await page.getByLabel('Name').inputValue()).toBe('Acme, renamed');
+  expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Acme, renamed');
   expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain('secret-path');
   await button('Save settings').click();
   await page.getByText('Saved.', { exact: true }).waitFor();
