@@ -10,7 +10,9 @@ import { root } from '../support/server.ts';
 const LIMIT = 14_000;
 
 /** Text that people wrote: made-up text would compress too well. */
-const pages = ['webhooks', 'deliveries'].map((name) => Bun.file(join(root, `docs/${name}.md`)).text());
+const pages = ['webhooks', 'deliveries', 'events', 'hooks'].map((name) =>
+  Bun.file(join(root, `docs/${name}.md`)).text(),
+);
 const written = (await Promise.all(pages)).join('\n').replaceAll(/^#+ |\|/gm, '');
 const POST_LENGTH = 1_600;
 const post = (number: number) =>
