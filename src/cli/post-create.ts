@@ -21,6 +21,7 @@ interface CreateFlags extends ApprovalFlag {
   organization: string;
   title: string;
   contentType: ContentType;
+  status?: 'draft' | 'published';
   publish?: true;
   schedule?: string;
   timeZone: string;
@@ -38,6 +39,11 @@ export function addCreateCommand(group: TidingsCommand): void {
     )
     .option('--publish', 'Publish it at once')
     .addOption(schedule.conflicts('publish'))
+    .addOption(
+      new Option('--status <status>', 'A draft, or published at once')
+        .choices(['draft', 'published'])
+        .conflicts(['publish', 'schedule']),
+    )
     .addOption(timeZoneOption('--schedule'))
     .option(...approvalOption)
     .answers(create, (post, _file, { timeZone }) =>
@@ -51,7 +57,15 @@ export function addCreateCommand(group: TidingsCommand): void {
 }
 
 async function create(services: Services, path: string, flags: CreateFlags): Promise<ListedPost> {
-  const { organization, title, contentType, publish = false, schedule, timeZone } = flags;
+  const {
+    organization,
+    title,
+    contentType,
+    status,
+    publish = status === 'published',
+    schedule,
+    timeZone,
+  } = flags;
   const { text: markdown } = await readMarkdown(path);
   if (markdown.trim() === '') throw new AppError(400, `${path}: has no text`);
   try {

@@ -30,6 +30,8 @@ test('post create makes a draft of a file, or a published post', async () => {
   expect(published).toMatchObject({ status: 'published', contentType: 'linkedin_post' });
   expect(await json('post', 'show', published.id)).toEqual(published);
   expect((await run(...create, path)).stdout).toMatch(/^Created a draft: Quieter \(post_\w+\)\n$/);
+  expect(await json(...create, '--status', 'published', path)).toMatchObject({ status: 'published' });
+  expect(await json(...create, '--status', 'draft', path)).toMatchObject({ status: 'draft' });
   expect((await run(...create, '--publish', path)).stdout).toMatch(/^Published: Quieter \(post_\w+\)\n$/);
 });
 
@@ -66,6 +68,8 @@ test('a refused post create leaves no post', async () => {
     [[...create, '--schedule', '2001-01-01', path], 2, '--schedule must be in the future'],
     [[...create, '--schedule', '2099-01-01', '--time-zone', 'Mars', path], 2, '--time-zone must be an IANA'],
     [[...create, '--schedule', '2099-01-01', '--publish', path], 2, 'cannot be used with'],
+    [[...create, '--status', 'draft', '--publish', path], 2, 'cannot be used with'],
+    [[...create, '--status', 'live', path], 2, 'Allowed choices are draft, published'],
     [create, 2, 'file'],
   ];
   for (const [words, exitCode, message] of refused) {
