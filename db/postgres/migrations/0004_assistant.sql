@@ -1,4 +1,4 @@
--- oldest compatible: 4
+-- oldest compatible: 2
 CREATE TABLE assistants (
   organization_id text COLLATE "C" PRIMARY KEY REFERENCES organizations (id) ON DELETE CASCADE,
   voice text COLLATE "C" NOT NULL,
