@@ -11,6 +11,9 @@ import { hashOf, NOBODYS_HASH, newSecret } from './passwords.ts';
 import { failure, type Membership, type User } from './permission.ts';
 import * as store from './store.ts';
 
+/** How long a proof of the person, such as a sign-in, is enough to change how they sign in, in milliseconds. */
+export const FRESH_MS = 600_000;
+
 /** How long an unused session lasts, and how long a session lasts at most, in milliseconds. */
 export const SESSION_MS = 30 * DAY_MS;
 const MAX_SESSION_MS = 90 * DAY_MS;

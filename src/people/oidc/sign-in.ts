@@ -9,7 +9,14 @@ import { findOrganization } from '../organization-store.ts';
 import { listPasskeys } from '../passkeys/store.ts';
 import { hashOf } from '../passwords.ts';
 import { failure, type User } from '../permission.ts';
-import { actingAs, beginSession, type PasswordAttempt, recordAccount, withPassword } from '../sessions.ts';
+import {
+  actingAs,
+  beginSession,
+  FRESH_MS,
+  type PasswordAttempt,
+  recordAccount,
+  withPassword,
+} from '../sessions.ts';
 import * as people from '../store.ts';
 import type { Arrival, EndedSession, IdentityProvider } from './provider.ts';
 import { type Grants, grantsOf } from './rules.ts';
@@ -130,9 +137,6 @@ export async function mustConfirm(
   const user = await deps.db.read((tx) => people.findUserById(tx, id));
   return passwordsWork(deps) && user?.passwordHash != null;
 }
-
-/** How long after a sign-in it confirms a link by itself, in milliseconds. */
-const FRESH_MS = 600_000;
 
 /** Links the identity to a person who has just signed in. Throws `AppError` 403 for a password that confirms it, and 409. */
 export async function linkIdentity(

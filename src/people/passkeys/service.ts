@@ -6,7 +6,7 @@ import { claimFormMark } from '../guard.ts';
 import { isSecondFactorNeeded, setSecondFactorNeeded } from '../organization-store.ts';
 import { hashOf } from '../passwords.ts';
 import { failure, type User } from '../permission.ts';
-import { actingAs, beginSession, type Pending, proofOf, recordAccount } from '../sessions.ts';
+import { actingAs, beginSession, FRESH_MS, type Pending, proofOf, recordAccount } from '../sessions.ts';
 import * as people from '../store.ts';
 import * as store from './store.ts';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from './webauthn.ts';
@@ -21,9 +21,6 @@ const MAX_NAME_LENGTH = 60;
 const MAX_CREDENTIAL_LENGTH = 10_000;
 const CODES = 10;
 const CODE_BYTES = 10;
-
-/** How long after a sign-in, or after the last use of a passkey, a person may change their passkeys, in milliseconds. */
-const FRESH_MS = 600_000;
 
 /** The answer of the browser's script to a challenge. */
 export interface Answer {
