@@ -25,10 +25,7 @@ declare const writes: unique symbol;
 export type WriteTx = ReadTx & { readonly [writes]: true };
 
 export interface ReadOptions {
-  /**
-   * The work reads one statement, which is a snapshot by itself, and sends it before it waits for anything. It then costs
-   * one round trip.
-   */
+  /** The work sends one statement before it waits for anything: a snapshot by itself, in one round trip. */
   single?: boolean;
   /** Reads of one name are the same. On PostgreSQL, those that wait for a connection share the read that comes next. */
   name?: string;
@@ -37,11 +34,7 @@ export interface ReadOptions {
 }
 
 export interface WriteOptions {
-  /**
-   * The things that the work changes, by the names below. Work that names the same runs one after the other and keeps its
-   * order. Absent: the work runs alone. Empty: its statements are right beside any other work. SQLite has a single writer,
-   * which keeps the order of all work.
-   */
+  /** Names of what the work changes: the same name runs one after the other. Absent: alone. Empty: beside any other work. */
   key?: string | readonly string[] | undefined;
   /** Things that the work relies on and does not change: it runs beside others that rely on it, and not beside who changes it. */
   shares?: readonly string[] | undefined;
@@ -53,9 +46,7 @@ export interface WriteOptions {
 
 /** How work that takes many commits shares the database with other work. Times are in milliseconds. See `inCommits`. */
 export interface Pace {
-  /** How long one commit may do such work. */
   holdMs: number;
-  /** How long it rests between two commits, at least. */
   restMs: number;
   /** How many rows of a log one step removes. Each is in up to seven indexes. */
   stepRows: number;
@@ -63,10 +54,7 @@ export interface Pace {
 
 export interface Storage {
   readonly pace: Pace;
-  /**
-   * Runs `work` on a snapshot: it sees no write in progress, and every earlier commit. Rejects when a body waits for
-   * anything but a store, such as another `read`.
-   */
+  /** Runs `work` on a snapshot. Rejects when a body waits for anything but a store, such as another `read`. */
   read<Result>(work: (tx: ReadTx) => Result | Promise<Result>, options?: ReadOptions): Promise<Result>;
   /**
    * Runs `work` in a transaction, which it may share with other work, and resolves when it is on the disk. Work that
@@ -75,14 +63,9 @@ export interface Storage {
    * On PostgreSQL, work may run again after a conflict or a lost connection, so it changes nothing but the database.
    */
   write<Result>(work: (tx: WriteTx) => Result | Promise<Result>, options?: WriteOptions): Promise<Result>;
-  /**
-   * A number that is another one after each commit of any process. What was read since it was asked for is true for as
-   * long as it stays. Null where only a read can tell, as with PostgreSQL, while work runs, and while the database fails.
-   */
   version(): number | null;
 }
 
-/** The right to be the only process that does something, until `isHeld` says no. */
 export interface Lease {
   readonly name: string;
   /** Grows with each holder. */
@@ -107,7 +90,6 @@ export function withLease(storage: Storage, lease: Lease): Storage {
 
 export type Engine = 'sqlite' | 'postgres';
 
-/** A command ends soon. */
 export type Role = 'command' | 'server';
 
 /** Checkpoints of SQLite's log since the start, which go on to be tried. */
@@ -115,11 +97,9 @@ export interface CheckpointFailures {
   total: number;
   /** 0 once one has succeeded. */
   inARow: number;
-  /** Why the last one failed, with SQLite's code. */
   cause: string | null;
 }
 
-/** The open database. */
 export interface Database extends Storage {
   readonly engine: Engine;
   /** Takes the first of these leases that is free; null while others hold them all. */
@@ -133,7 +113,6 @@ export interface Database extends Storage {
   checkpointFailures?(): Readonly<CheckpointFailures>;
   /** Bytes of each part of the database; null when they cannot be told. */
   sizes(): Promise<Record<string, number> | null>;
-  /** Waits for what runs, and closes all connections. */
   close(): Promise<void>;
 }
 
@@ -145,18 +124,13 @@ export interface Dialect {
   readonly postKey: SQL;
   /** Any number of texts as one variable, or its placeholder: a subquery of one column, for `inArray`. */
   listed(values: readonly string[] | Placeholder): SQL;
-  /**
-   * The end of a query in `write`: its rows stay as they are until the commit, and what another transaction has changed
-   * before is seen. SQLite has a single writer.
-   */
+  /** The end of a query in `write`: its rows stay as they are until the commit. SQLite has a single writer. */
   readonly keepRows: SQL;
-  /** True when `text` contains `part`. */
   contains(text: SQLWrapper, part: string): SQL;
   /** Ids of the posts of an organization that match, newest first. Of more than `limit`, those that were added last. */
   searchPosts(search: PostSearch): SQL;
 }
 
-/** Words to find in posts. */
 export interface PostSearch {
   organizationId: string;
   /** All of these must be in the title or the text. */
@@ -185,10 +159,7 @@ export function dialectOf(tx: ReadTx): Dialect {
 /** The effects of the work that is running on a connection. */
 const effects = new WeakMap<ReadTx, (() => void)[]>();
 
-/**
- * Runs `effect`, such as a log line, once the work that calls this is on the disk; never when the work fails. Throws
- * outside of `write`.
- */
+/** Runs `effect`, such as a log line, once the work that calls this is on the disk. Throws outside of `write`. */
 export function afterCommit(tx: WriteTx, effect: () => void): void {
   const own = effects.get(tx);
   if (own === undefined) throw new Error('afterCommit was called outside of write');
@@ -219,10 +190,7 @@ function runSafely(effect: () => void): void {
   }
 }
 
-/**
- * Keeps statements for as long as their connection, built at first use. Otherwise Drizzle builds the SQL and the engine
- * compiles it on every call, which costs more than the query.
- */
+/** Keeps statements as long as their connection: building and compiling them costs more than the query. */
 export function prepared<Statements>(build: (tx: ReadTx) => Statements): (tx: ReadTx) => Statements {
   const perConnection = new WeakMap<ReadTx, Statements>();
   return (tx) => {
@@ -283,37 +251,28 @@ export function excluded(columns: Readonly<Record<string, { name: string }>>): R
   return Object.fromEntries(values);
 }
 
-// The names of locks, so that only writes about the same things wait for each other. PostgreSQL takes all locks of a write at
-// its start, in the order of their names and before any row, so writes cannot wait for each other in a circle.
+// The names of locks. PostgreSQL takes all of a write at its start, in the order of their names, so none wait in a circle.
 
 /** The posts of an organization, in every state: what is written about one may change what others decide. */
 export const posts = (organizationId: string) => `posts ${organizationId}`;
 
-/** Its members, keys, hooks and settings, and which repositories it has connected. */
 export const organization = (id: string) => `organization ${id}`;
 
-/** The integration with its repositories, webhooks, polls, triggers and histories. */
 export const integration = (id: string) => `integration ${id}`;
 
-/** The account of a person, with its sessions, links and memberships. */
 export const account = (userId: string) => `account ${userId}`;
 
-/** A hook of an organization with its messages. */
 export const hook = (id: string) => `hook ${id}`;
 
-/** All limits on guessing. */
 export const THROTTLES = 'throttles';
 
-/** Refused sign-ins of each minute and client. */
 export const REFUSALS = 'refusals';
 
 /** Accounts that a new one must be compared with: there is a first one. */
 export const ACCOUNTS = 'accounts';
 
-/** Messages that the sender of hooks has not seen. */
 export const OUTBOX = 'outbox';
 
-/** The list of what needs a person. */
 export const ATTENTION = 'attention';
 
 /** Work that each statement decides by itself, with a constraint or on one row. */
@@ -328,17 +287,14 @@ export const changingPosts = (organizationId: string, ...more: string[]): WriteO
 /** Work that changes what each of these names stands for. */
 export const changing = (...names: string[]): WriteOptions => ({ key: names });
 
-// Work that is too large for one commit, such as an import or the removal of expired rows. It takes many short ones and
-// rests between them, so that other work hardly waits.
+// Work that is too large for one commit takes many short ones and rests between them, so that other work hardly waits.
 
-/** The result of one commit, and whether there is more to do. */
 export interface Part<Result> {
   result: Result;
   hasMore: boolean;
 }
 
 interface CommitOptions extends Pick<WriteOptions, 'key' | 'shares'> {
-  /** Ends the work between two commits. */
   signal?: AbortSignal | undefined;
 }
 

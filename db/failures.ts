@@ -9,7 +9,6 @@ export abstract class StorageLost extends AppError {
   }
 }
 
-/** Files that somebody may delete, replace or truncate while they are open, by the code of `health`. */
 export const lostFiles = {
   REPLACED: 'The database file was deleted or replaced',
   TRUNCATED: 'The database file was truncated',
@@ -28,20 +27,14 @@ export class DatabaseMoved extends StorageLost {
   }
 }
 
-/**
- * The disk failed to sync a commit. Whether it has the last commits is unknown, so nothing is acknowledged until the
- * server starts again.
- */
+/** The disk failed to sync a commit. Nothing is acknowledged until the server starts again. */
 export class DiskFailed extends StorageLost {
   constructor(cause: unknown) {
     super('The disk failed', cause);
   }
 }
 
-/**
- * The database server cannot be reached or does not take the work now. The same work may succeed later. The pool of
- * connections logs the outage, once.
- */
+/** The database server cannot be reached or takes no work now. The pool logs the outage, once. */
 export class DatabaseUnavailable extends AppError {
   constructor(cause: unknown) {
     super(503, 'The database is not available', {
@@ -58,12 +51,10 @@ export class PostgresError extends Error {
   override readonly name = 'PostgresError';
 }
 
-/** Something prevents the move of a database to another engine. The message says what to do. */
 export class MoveError extends Error {
   override readonly name = 'MoveError';
 }
 
-/** Other writers held the database or the work's key for too long. */
 export class DatabaseBusy extends AppError {
   constructor(cause?: unknown) {
     super(503, 'The database is busy', { cause, headers: { 'retry-after': '1' } });
@@ -75,12 +66,10 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
-/** Other writers held the database's lock for too long. */
 export function isLocked(error: unknown): boolean {
   return error instanceof DatabaseBusy || codeOf(error).startsWith('SQLITE_BUSY');
 }
 
-/** These may pass by themselves. */
 const FAULT_CODES =
   /^(SQLITE_(BUSY|CANTOPEN|FULL|IOERR|LOCKED|NOMEM|PROTOCOL|READONLY)|EDQUOT$|EIO$|EMFILE$|ENFILE$|ENOMEM$|ENOSPC$|EROFS$)/;
 
@@ -88,10 +77,7 @@ const DAMAGE_CODES = /^SQLITE_(CORRUPT|NOTADB)/;
 
 const SYSTEM_FAILURES = [StorageLost, DatabaseUnavailable, DatabaseBusy];
 
-/**
- * The system failed and not the work: a full disk, a locked or damaged database, one that is away, no memory, no file
- * descriptors. The same work succeeds once that ends.
- */
+/** The system failed and not the work, such as a full disk. The same work succeeds once that ends. */
 export function isSystemFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (SYSTEM_FAILURES.some((failure) => error instanceof failure)) return true;

@@ -14,14 +14,12 @@ import * as triggers from './schema/triggers.ts';
 export interface Table {
   readonly name: string;
   readonly columns: readonly Column[];
-  /** The positions of the primary key's columns in `columns`. */
   readonly key: readonly number[];
 }
 
 export interface Column {
   readonly name: string;
   readonly type: 'blob' | 'integer' | 'text';
-  /** The database makes its value. */
   readonly isGenerated: boolean;
 }
 
@@ -85,8 +83,7 @@ function inOrder(tables: readonly TableConfig[]): TableConfig[] {
   return [...ordered];
 }
 
-// Copies all rows to an empty database of the other engine, and compares them afterwards. `sqlite/move.ts` and
-// `postgres/move.ts` have the two ends.
+// Copies all rows to an empty database of the other engine. `sqlite/move.ts` and `postgres/move.ts` have the two ends.
 
 /** A value as both engines have it. Booleans are 0 and 1. */
 export type Value = bigint | string | Uint8Array | null;
@@ -95,7 +92,6 @@ export type Row = readonly Value[];
 interface Side {
   /** A path, or a URL without user and password. */
   readonly name: string;
-  /** Runs a query with `?` for each parameter. */
   rows(query: string, params?: Row): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -117,11 +113,9 @@ export interface MoveSource extends Side {
 
 /** A database that no server accepts until `finish`. */
 export interface MoveTarget extends Side {
-  /** The last row that an interrupted move has copied. */
   readonly position: Position | null;
   /** Inserts rows and remembers the last one, in one commit. */
   insert(table: Table, rows: readonly Row[]): Promise<void>;
-  /** The rows with these primary keys, in any order. */
   find(table: Table, keys: readonly Row[]): Promise<Row[]>;
   finish(extras: Extras): Promise<void>;
 }
@@ -133,15 +127,11 @@ export interface Position {
 
 export interface Progress {
   step: 'copy' | 'compare';
-  /** Rows. */
   done: number;
   total: number;
 }
 
-/**
- * Copies the rows that the target does not have yet, compares all of them, and makes the target usable. Returns the
- * number of rows of each table. Throws `MoveError` when both sides differ; the target then stays unfinished.
- */
+/** Copies what is missing, compares all rows, and makes the target usable. Throws `MoveError` when both sides differ. */
 export async function moveRows(
   source: MoveSource,
   target: MoveTarget,
@@ -183,7 +173,6 @@ async function count(side: Side, table: string): Promise<number> {
   return Number(rows);
 }
 
-/** Bounds one commit, and the memory of a move. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4 * 1024 * 1024;
 
@@ -253,7 +242,6 @@ function differs(table: Table, target: MoveTarget, detail: string): MoveError {
 
 const keyOf = (table: Table, row: Row): Row => table.key.map((at) => row[at] ?? null);
 
-/** The key as JSON, for people and to find rows by. */
 const describeKey = (table: Table, row: Row): string => JSON.stringify(keyOf(table, row).map(String));
 
 /** SHA-256 of the values, each with its type and length. */
@@ -266,7 +254,6 @@ function hashOf(row: Row): string {
   return hasher.digest('hex');
 }
 
-/** The position as text, and back. */
 export const writePosition = (table: Table, row: Row): string =>
   JSON.stringify({ table: table.name, key: keyOf(table, row).map(String) });
 

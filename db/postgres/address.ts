@@ -11,14 +11,12 @@ export class AddressError extends Error {
 }
 
 export interface Address {
-  /** `host:port/database`, for people. */
   readonly name: string;
   /** It leads to this machine. */
   readonly isLocal: boolean;
   readonly sslMode: SslMode;
   /** To be tried one after the other: `sslmode` may allow connections with and without TLS. */
   readonly ways: readonly ConnectionOptions[];
-  /** How long connecting may take, in milliseconds; null when the address does not say. */
   readonly connectMs: number | null;
 }
 
@@ -42,7 +40,6 @@ const PARAMETERS = [
 ] as const;
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 
-/** Throws `AddressError`. */
 export function parseAddress(text: string): Address {
   const given = readParameters(text);
   const host = given.host ?? 'localhost';
@@ -82,7 +79,6 @@ export function parseAddress(text: string): Address {
 const FORM = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 
-/** The parts of the address and its parameters under one set of names. */
 function readParameters(text: string): Parameters {
   const [isOfForm, user = '', password = '', hosts = '', database = '', query = ''] = FORM.exec(text) ?? [];
   const given: Parameters = {};

@@ -24,12 +24,10 @@ import { createPool } from './pool.ts';
 import { createSession, createStorage, type Limits } from './storage.ts';
 
 export interface PostgresOptions {
-  /** Connections at most. */
   poolSize?: number;
   limits?: Limits;
   /** Names this process in the table of leases. */
   process?: string;
-  /** The setting that the URL is from, for messages. */
   setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
 }
@@ -46,10 +44,7 @@ export interface PostgresDatabase extends Database {
   readonly isDirect: boolean;
 }
 
-/**
- * Connects to the database of a `postgres://` URL and upgrades its schema. Throws `PostgresError` when it cannot be
- * reached, or is not one for this version of Tidings.
- */
+/** Connects and upgrades the schema. Throws `PostgresError` without a connection, or for another version's database. */
 export async function openPostgres(
   url: string,
   role: Role = 'command',
@@ -63,7 +58,6 @@ export async function connectPostgres(url: string, options: PostgresOptions = {}
   return connectAfter(async () => undefined, url, options);
 }
 
-/** Connects once `prepare` is done. */
 async function connectAfter(
   prepare: (sql: SQL) => Promise<void>,
   url: string,
@@ -170,10 +164,7 @@ function refusalOf(error: unknown): string {
   throw error;
 }
 
-/**
- * Opens one connection without a pool, after `prepare` has run. A statement may take `answerMs`. Throws `PostgresError`
- * as `openPostgres` does. `name`: `host:port/database`.
- */
+/** Opens one connection without a pool, after `prepare` has run. Throws `PostgresError`. */
 export async function connectOnce(
   url: string,
   answerMs: number,
@@ -189,7 +180,6 @@ export async function connectOnce(
   return { connection, name: address.name };
 }
 
-/** Throws `PostgresError`. */
 export function readAddress(url: string, setting: string): Address {
   try {
     return parseAddress(url);
@@ -199,10 +189,7 @@ export function readAddress(url: string, setting: string): Address {
   }
 }
 
-/**
- * A parameter that PostgreSQL accepts and poolers do not know. PgBouncer refuses it; others leave it out. Behind them a
- * statement that was prepared by name may be missing in the next transaction.
- */
+/** A parameter that poolers do not know. Behind them, a statement prepared by name may be missing in the next transaction. */
 const DIRECT = 'tidings.direct';
 
 /** Runs `prepare`. Returns the ways to connect, which tell whether statements may be prepared by name. */

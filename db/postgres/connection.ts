@@ -40,17 +40,15 @@ function endsConnection(error: unknown): boolean {
 /** The server became a standby. A new connection may lead to its successor. */
 export const isReadOnly = (error: unknown): boolean => sqlStateOf(error) === '25006';
 
-/** The transaction failed earlier: the first error tells why. */
 export const isAborted = (error: unknown): boolean => sqlStateOf(error) === '25P02';
 
-/** A lock was not free within `lock_timeout`. */
 export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
 
 export const isDiskFull = (error: unknown): boolean => sqlStateOf(error) === '53100';
 
 /**
- * Nothing was committed, and the same work may succeed at once: a deadlock, a conflict, a connection that had ended. Also a
- * row that other work has inserted or deleted since this work looked: it decides again with what is there now.
+ * Nothing was committed, and the same work may succeed at once, also with the row that another work has inserted or
+ * deleted.
  */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ConnectionLost
@@ -72,8 +70,7 @@ export function toFailure(error: unknown): unknown {
   return UNAVAILABLE.test(state) ? new DatabaseUnavailable(error) : error;
 }
 
-// One connection. Bun's own pool opens a lost connection again in the middle of a transaction, whose first half is then
-// missing; a reserved connection fails each statement after it was lost.
+// One connection. Bun's own pool opens a lost one again in the middle of a transaction, whose first half is then missing.
 
 /** The rows of a statement, and the word that PostgreSQL ends it with, such as COMMIT. */
 export type Answer = unknown[][] & { command: string };
@@ -82,26 +79,20 @@ export type ConnectionOptions = SQL.PostgresOrMySQLOptions;
 
 export interface Connection {
   readonly isLost: boolean;
-  /** Number of statements that wait for an answer. */
   readonly pending: number;
   /**
-   * Sends a statement at once, after those that were sent before. Rejects with `ConnectionLost` or a `PostgresError`.
-   * The connection is lost when the answer takes longer than `limitMs` after the one before it.
+   * Sends a statement at once. The connection is lost when the answer takes longer than `limitMs` after the one before
+   * it.
    */
   send(text: string, params?: readonly unknown[], limitMs?: number): Promise<Answer>;
   /** Counts time; to be called every `TICK_MS`. */
   tick(): void;
-  /** Ends the connection. Statements without an answer reject. */
   destroy(reason?: ConnectionLost): void;
 }
 
-/**
- * How often connections are checked, in milliseconds. Time is counted in calls, so that a process that stood still does
- * not blame the server.
- */
+/** Time is counted in calls, so that a process that stood still does not blame the server. */
 export const TICK_MS = 250;
 
-/** Opens a connection. Rejects when that takes longer than `connectMs`. */
 export async function connect(
   options: ConnectionOptions,
   { answerMs, connectMs, onLost }: { answerMs: number; connectMs: number; onLost: () => void },
@@ -133,9 +124,7 @@ export async function connect(
     throw error;
   }
   const own = reserved;
-  /** The limit of each statement that waits, in ticks. */
   const limits: number[] = [];
-  /** Since the last answer. */
   let ticks = 0;
 
   function run(text: string, params: readonly unknown[]) {
@@ -183,7 +172,6 @@ function hideValues(error: SQL.PostgresError): void {
 
 const templates = new Map<string, TemplateStringsArray>();
 
-/** The text as a template without values. */
 function templateOf(text: string): TemplateStringsArray {
   const known = templates.get(text);
   if (known !== undefined) return known;
@@ -193,7 +181,6 @@ function templateOf(text: string): TemplateStringsArray {
   return template;
 }
 
-/** The time of the server, in milliseconds since 1970. */
 export async function readServerTime(db: Pick<Storage, 'read'>): Promise<number> {
   const query = sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`;
   const [[ms] = []] = await db.read((tx) => tx.values<[number]>(query), { single: true });

@@ -33,14 +33,12 @@ export function arrayLiteral(values: readonly (string | null)[]): string {
 const ESCAPED_NUL = '\uFDD0\uFDD1';
 const ESCAPED_ESCAPE = '\uFDD0\uFDD2';
 
-/** Text as PostgreSQL stores it: without U+0000. */
 export function escapeNul(text: string): string {
   return /[\0\uFDD0]/.test(text)
     ? text.replaceAll('\uFDD0', ESCAPED_ESCAPE).replaceAll('\0', ESCAPED_NUL)
     : text;
 }
 
-/** The text that was stored. */
 export function unescapeNul(stored: string): string {
   return stored.includes('\uFDD0')
     ? stored.replaceAll(ESCAPED_NUL, '\0').replaceAll(ESCAPED_ESCAPE, '\uFDD0')
@@ -54,7 +52,6 @@ const MAX_CACHED = 2_000;
 
 const cache = new Map<string, string>();
 
-/** The same statement for PostgreSQL. */
 export function toPostgresSql(text: string): string {
   const known = cache.get(text);
   if (known !== undefined) return known;
@@ -77,10 +74,7 @@ function numberPlaceholders(text: string): string {
   return text.replaceAll(TOKEN, (token) => (token === '?' ? `$${++count}` : token));
 }
 
-/**
- * A value for PostgreSQL. Integers are sent as bigint, whatever their size, because a statement is prepared once for each
- * list of types. Booleans are 0 or 1, as SQLite has them.
- */
+/** Integers are sent as bigint, because a statement is prepared once for each list of types. */
 export function toPostgresValue(value: unknown): unknown {
   switch (typeof value) {
     case 'string':
@@ -96,7 +90,6 @@ export function toPostgresValue(value: unknown): unknown {
   }
 }
 
-/** The rows with the values that SQLite gives, as a plain array. */
 export function fromPostgresRows(rows: readonly (readonly unknown[])[]): unknown[][] {
   return Array.from(rows, (row) => Array.from(row, fromPostgresValue));
 }

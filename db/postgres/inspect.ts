@@ -4,14 +4,11 @@ import { connectPostgres, type PostgresDatabase } from './client.ts';
 import { isDiskFull, sqlStateOf } from './connection.ts';
 import { measureDelay } from './replica.ts';
 
-/** The facts that a PostgreSQL server reports about itself and the database. */
 interface PostgresFacts {
-  /** Such as `18.4`. */
   version: string;
   major: number;
   /** Between the server and whatever connects to it, which may be a pooler. */
   isEncrypted: boolean;
-  /** Such as `UTF8`. */
   encoding: string;
   isStandby: boolean;
   isReadOnly: boolean;
@@ -21,15 +18,12 @@ interface PostgresFacts {
   fullPageWrites: string;
   /** How many connections users other than superusers may open: the lowest limit of the server, database and user. */
   maxConnections: number;
-  /** How many connections the server has now. */
   openConnections: number;
-  /** The server's time, in milliseconds since 1970. */
   now: number;
   /** Names of indexes that PostgreSQL does not use, because building them failed. */
   invalidIndexes: string[];
   /** Rows of the table of post counts, which each write of a post updates; null without the table. */
   postCounts: { live: number; dead: number } | null;
-  /** Null without tables of Tidings. */
   tidings: { schema: number; oldestCompatible: number; keyFingerprint: number | null } | null;
   /** The number of tables in the schema, also those of other programs. */
   tables: number;
@@ -82,7 +76,6 @@ const SERVER = sql`SELECT json_build_object(
 const TIDINGS = sql`SELECT json_build_object(
   'schema', schema, 'oldestCompatible', oldest_compatible, 'keyFingerprint', key_fingerprint)::text FROM tidings`;
 
-/** A server as `doctor` sees it. */
 export interface Inspection {
   readonly db: PostgresDatabase;
   readonly facts: PostgresFacts;
@@ -104,10 +97,7 @@ export async function inspectPostgres(url: string, now: () => number): Promise<I
   }
 }
 
-/**
- * How long the read replica takes to show what is on the primary now, in milliseconds; null when that takes longer than
- * `limitMs`. Rejects when it cannot be used.
- */
+/** How long the read replica takes to show what is on the primary now, in milliseconds; null: longer than `limitMs`. */
 export async function inspectReplica(
   primary: PostgresDatabase,
   url: string,
@@ -121,15 +111,11 @@ export async function inspectReplica(
   }
 }
 
-/** How much the disk must take, in bytes: little enough to take nothing from anybody. */
 const TRIED_BYTES = 1024 * 1024;
 
 class Undone extends Error {}
 
-/**
- * True if the server's disk takes another megabyte, in a temporary table that is never committed. Null when this user may
- * make none.
- */
+/** True if the disk takes another megabyte, in a temporary table. Null when this user may make none. */
 export async function hasRoom(db: PostgresDatabase): Promise<boolean | null> {
   try {
     return await db.write(async (tx) => {
@@ -153,10 +139,7 @@ export async function hasRoom(db: PostgresDatabase): Promise<boolean | null> {
   }
 }
 
-/**
- * Stores the fingerprint of the key that encrypts the secrets (see `keyFingerprint`), unless one is stored. Resolves
- * with the stored one.
- */
+/** Stores the fingerprint (see `keyFingerprint`) unless one is stored. Resolves with the stored one. */
 export function claimKeyFingerprint(db: Storage, fingerprint: number): Promise<number> {
   return db.write(async (tx) => {
     const [[stored] = []] = await tx.values<[number]>(

@@ -3,10 +3,9 @@ import { afterCommit, type Lease, type WriteTx } from '../engine.ts';
 import { leases } from '../schema/processes.ts';
 import { arrayLiteral } from './dialect.ts';
 
-// Leases in a table, without clocks: a holder raises its heartbeat, and others take a lease over when they have seen the
-// same heartbeat for some time by their own clock. Each holder has a fence of its own, which leased writes check.
+// Leases in a table, without clocks: others take one over when its heartbeat has stood still for some time by their own
+// clock.
 
-/** How often a holder raises the heartbeat. */
 const BEAT_MS = 1_000;
 
 /** A holder whose last heartbeat is older does not count on its lease. */
@@ -15,7 +14,6 @@ const HELD_MS = 4_000;
 /** Others take a lease over when its heartbeat has not changed for so long. */
 export const STALE_MS = 5_000;
 
-/** Runs one statement in a transaction of its own, beside all other work. */
 type Run = (text: string, params: readonly unknown[]) => Promise<unknown[][]>;
 
 /**
@@ -56,15 +54,12 @@ const RELEASE = 'DELETE FROM leases WHERE name = ? AND fence = ?';
 interface Held {
   name: string;
   fence: number;
-  /** When the last heartbeat that arrived was sent, by `now`. */
   beatAt: number;
 }
 
-/** The last state that was seen of another process's lease. */
 interface Seen {
   fence: number;
   beat: number;
-  /** When it was first seen so, and when last, by `now`. */
   since: number;
   last: number;
 }
@@ -133,7 +128,6 @@ export function createLeases(
     seen.set(name, { fence, beat, since: isSame ? known.since : now(), last: at });
   }
 
-  /** Forgets leases that are gone, and those that nobody asked for in a while. */
   function forget(asked: readonly string[], present: ReadonlySet<string>): void {
     for (const name of asked) if (!present.has(name)) seen.delete(name);
     for (const [name, { last }] of seen) if (now() - last > 12 * STALE_MS) seen.delete(name);

@@ -15,31 +15,21 @@ import m05 from './migrations/0005_approval.sql' with { type: 'text' };
  */
 export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05];
 
-/** The oldest major version that Tidings works with. */
 export const OLDEST_SERVER = 15;
 
 /** Any number that no other program uses as a lock. */
 const MIGRATION_LOCK = 7_434_692_843;
 
-/** How often another process may finish a migration between reading the version and taking the lock. */
 const MAX_CHANGES = 5;
 
-/**
- * How long a migration may wait for the locks on tables that others use, in milliseconds. Later requests wait
- * too, so it gives up before requests do, lets them pass, and tries again.
- */
+/** How long a migration may wait for locks on tables, in milliseconds. Requests wait behind it, so it gives up first. */
 const LOCK_MS = 1_000;
 const PAUSE_MS = 500;
 const MAX_LOCKED = 40;
 
 type Connection = Pick<SQL, 'unsafe'>;
 
-/**
- * Applies the missing migrations: all, or none when one fails. Several processes may call it at once. A newer schema
- * that works with this version is left as it is. Throws for a server that is too old or has another encoding than UTF8,
- * for another program's database, for a newer schema that needs a newer version, and when others keep tables locked for
- * a minute.
- */
+/** Applies the missing migrations, all or none. A newer schema that works with this version is left as it is. */
 export async function migrate(connection: Connection, known: readonly string[] = migrations): Promise<void> {
   let changes = 0;
   let locked = 0;
@@ -103,10 +93,7 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 const SCHEMA_CHANGED = 'another process changed the schema';
 
-/**
- * One text of all statements, which PostgreSQL runs as one transaction. A connection that is lost and opened again
- * in between could otherwise run the second half alone.
- */
+/** One text of all statements: PostgreSQL runs it as one transaction, also on a connection that is lost in between. */
 function upgradeFrom(schema: number, known: readonly string[]): string {
   const oldestCompatible = Math.max(
     ...known.map((migration, index) => {

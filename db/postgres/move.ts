@@ -17,10 +17,8 @@ import { arrayLiteral, unescapeNul } from './dialect.ts';
 import { STALE_MS } from './leases.ts';
 import { migrate, migrations } from './migrate.ts';
 
-/** How long one statement may take, in milliseconds. */
 const ANSWER_MS = 10 * 60_000;
 
-/** How often the heartbeats of servers are read, in milliseconds. */
 const OBSERVE_MS = 500;
 
 /** How many times, so that a server which is slow to raise its heartbeat is seen too. */
@@ -59,10 +57,7 @@ export async function openPostgresSource(url: string): Promise<MoveSource> {
   }
 }
 
-/**
- * Opens a database for the rows of `source`: an empty one, or one that an interrupted move of the same source left
- * behind. Throws `MoveError` for any other, and `PostgresError` without a connection.
- */
+/** Opens an empty database, or one that an interrupted move of the same source left behind. Throws `MoveError` for others. */
 export async function openPostgresTarget(url: string, source: string): Promise<MoveTarget> {
   const { connection, name } = await connectOnce(url, ANSWER_MS, createTables);
   try {
@@ -121,14 +116,12 @@ export async function openPostgresTarget(url: string, source: string): Promise<M
   }
 }
 
-/** Creates the tables, unless a move did so before. */
 async function createTables(sql: SQL): Promise<void> {
   const [{ is_unfinished: isUnfinished }] =
     await sql`SELECT to_regclass('unfinished_move') IS NOT NULL AS is_unfinished`;
   if (!isUnfinished) await migrate(sql);
 }
 
-/** Creates the mark that keeps servers away. Throws `MoveError` unless the database is empty. */
 async function begin(connection: Connection, name: string, source: string): Promise<void> {
   await transaction(connection, async () => {
     await connection.send('CREATE TABLE unfinished_move (source text NOT NULL, position text)');
@@ -167,10 +160,7 @@ async function exists(connection: Connection, table: string): Promise<boolean> {
   return oid !== null;
 }
 
-/**
- * Throws unless all servers have stopped. A server that runs raises its heartbeats; those of one that was killed stand
- * still. Returns the activity, which changes when a server starts.
- */
+/** Throws unless all servers have stopped. Returns the activity, which changes when a server starts. */
 async function requireNoServer(connection: Connection, name: string): Promise<string> {
   const activity = await readActivity(connection);
   const [[leases] = []] = await read(connection, 'SELECT count(*) FROM leases');

@@ -3,30 +3,23 @@ import { type Connection, ConnectionLost, TICK_MS } from './connection.ts';
 
 // Connections for work. Each does one piece of work at a time, and one that was lost is replaced.
 
-/** Work that waits for a connection, at most. */
 const MAX_WAITING = 2_000;
 
-/** The first and the longest pause between attempts to connect, in milliseconds. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1_000;
 
-/** The server has been away for so long that work no longer waits for it, in milliseconds. */
+/** The server has been away for so long that work no longer waits for it. */
 const AWAY_MS = 4_000;
 
-/** A connection with what belongs to it. `tick` is called every `TICK_MS`. */
 interface Pooled {
   readonly connection: Connection;
   tick(): void;
 }
 
 export interface Pool<Member extends Pooled> {
-  /**
-   * Waits for a connection, in the order of the calls. Rejects with `DatabaseBusy` or `DatabaseUnavailable` after
-   * `waitMs`, or at once when too many wait or the server has been away for some time.
-   */
+  /** Rejects with `DatabaseBusy` or `DatabaseUnavailable` after `waitMs`, or at once when too many wait. */
   acquire(waitMs: number): Promise<Member>;
   release(member: Member): void;
-  /** Waits for the work that runs, and ends all connections. */
   close(): Promise<void>;
 }
 
@@ -65,7 +58,6 @@ export function createPool<Member extends Pooled>(
     }
   }
 
-  /** Opens as many connections as work waits for. */
   function openMore(): void {
     while (opening + members.size < size && opening < waiting.length && outage?.isPausing !== true) {
       // During an outage one attempt at a time is enough.

@@ -3,42 +3,31 @@ import type { Storage } from '../engine.ts';
 import { DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { connectPostgres, type PostgresDatabase, readAddress } from './client.ts';
 
-// Reads from a standby while it is fresh enough, and from the primary otherwise. Positions in the write-ahead log show
-// how fresh the standby is: it has replayed all that the primary had written when the primary was asked. Only this
-// process's monotonic clock counts, so no clock of another machine matters.
+// Reads from a standby while it has replayed what the primary had written when it was asked. No other machine's clock counts.
 
-/** The log of this module, without the rest of a logger. */
 interface Log {
   info(data: object, message: string): void;
   warn(data: object, message: string): void;
 }
 
-/**
- * How far behind the standby may be when a read starts, in milliseconds. The documented bound is 10 seconds; the rest
- * is for the time between two checks and for the read itself.
- */
+/** How far behind the standby may be when a read starts. The documented bound is 10 seconds. */
 const MAX_BEHIND_MS = 8_000;
 
-/** How often the positions are compared, in milliseconds. */
 const CHECK_MS = 1_000;
 
-/** How often `measureDelay` asks, in milliseconds. */
 const POLL_MS = 100;
 
 /** How long the standby may take for a read before the primary is asked, in milliseconds. */
 const READ_MS = 1_000;
 
-/**
- * The server's data, its history and the database, as one text: a standby has the same. After a failover, a standby that
- * did not follow has another timeline, and its positions say nothing.
- */
+/** A standby has the same. After a failover, one that did not follow has another timeline. */
 const identity = (timeline: SQL) => sql`
   (SELECT system_identifier FROM pg_control_system()) || ' ' || ${timeline} || ' ' ||
   (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * Without `synchronous_commit`, commits are visible before they are flushed. The position of inserts includes them, but a
- * standby of an idle primary may never reach it, because it can be behind the header of an empty page.
+ * The position of inserts includes commits before their flush. A standby of an idle primary may lack an empty page's
+ * header.
  */
 const PRIMARY_STATE = sql`SELECT ${identity(sql`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`)},
   pg_wal_lsn_diff(CASE current_setting('synchronous_commit')
@@ -54,14 +43,10 @@ type State = [identity: string, position: number | null];
 
 /** Reads from the replica or the primary. */
 export interface ReplicaReads extends Pick<Storage, 'read'> {
-  /** Compares the positions. Never rejects. */
   check(): Promise<void>;
 }
 
-/**
- * Opens the read replica of the primary. The replica need not be there yet, or always. Rejects with `PostgresError` for a
- * URL that cannot be used.
- */
+/** The replica need not be there yet, or always. Rejects with `PostgresError` for a URL that cannot be used. */
 export async function openReplica(
   primary: Pick<Storage, 'read'>,
   url: string,
@@ -92,11 +77,7 @@ export async function openReplica(
   };
 }
 
-/**
- * Reads from `replica`, which shows everything that was committed 10 seconds before the read, or more. Reads from
- * `primary` while the replica is further behind, away, promoted, or a replica of another server. `elapsedMs`: a clock
- * that never goes back. `readMs`: how long the replica may take for a read.
- */
+/** Reads from `primary` while the replica is over 10 seconds behind, away, promoted, or another server's. */
 export function readFromReplica(
   primary: Pick<Storage, 'read'>,
   replica: Pick<Storage, 'read'>,
@@ -118,7 +99,6 @@ export function readFromReplica(
 
   async function check(): Promise<void> {
     if (isChecking) {
-      // A server that has not answered for this long may hang, and reads should not wait for it.
       completeUntilMs = Number.NEGATIVE_INFINITY;
       return;
     }
@@ -156,7 +136,6 @@ export function readFromReplica(
     return `it cannot be reached: ${reason instanceof Error ? reason.message : reason}`;
   }
 
-  /** Logs each change once. */
   function report(reason: string | null): void {
     const state = reason === null ? 'used' : 'not used';
     if (state === reported) return;
@@ -180,10 +159,7 @@ export function readFromReplica(
   };
 }
 
-/**
- * How long the replica takes to show what is on the primary now, in milliseconds; null when that takes longer than
- * `limitMs`. Rejects when it is no replica of the primary.
- */
+/** Null when that takes longer than `limitMs`. Rejects when it is no replica of the primary. */
 export async function measureDelay(
   primary: Pick<Storage, 'read'>,
   replica: Pick<Storage, 'read'>,
@@ -214,7 +190,6 @@ async function readState(storage: Pick<Storage, 'read'>, state: SQL): Promise<St
   return row;
 }
 
-/** Rejects when `work` takes longer. The work continues, and its result is dropped. */
 async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new Error('the read replica was too slow')), limitMs);

@@ -25,9 +25,8 @@ import {
 import { dialect, fromPostgresRows } from './dialect.ts';
 import type { Pool } from './pool.ts';
 
-// `read` and `write` on a pool of connections. A read is one snapshot. Writes that name what they change run beside those
-// about other things, and a write without a name runs alone, as all do on SQLite. Statements are sent without waiting for BEGIN, so a
-// transaction of one query costs two round trips, and a read of one costs one.
+// Statements are sent without waiting for BEGIN: a transaction of one query costs two round trips, and a read of one
+// costs one.
 
 const BEGIN_READ = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const BEGIN_WRITE = 'BEGIN ISOLATION LEVEL READ COMMITTED';
@@ -39,17 +38,14 @@ const LOCK_SOME = `SELECT ${SETTINGS}, pg_advisory_xact_lock_shared(0)`;
 const LOCK_ONE = 'pg_advisory_xact_lock(hashtextextended(?, 0))';
 const SHARE_ONE = 'pg_advisory_xact_lock_shared(hashtextextended(?, 0))';
 
-/**
- * Fails with a division by zero unless the lease is held, and keeps it from being taken over before the commit. The
- * heartbeat does not wait for it.
- */
+/** Fails with a division by zero unless the lease is held, and keeps it until the commit. */
 const CHECK_LEASE =
   'SELECT 1 / count(*) FROM (SELECT FROM leases WHERE name = ? AND fence = ? FOR KEY SHARE) AS held';
 
-/** How often work runs again after a deadlock or on a connection that had ended. */
+/** After a deadlock or on a connection that had ended. */
 const MAX_RETRIES = 2;
 
-/** How long it waits before that: so long the first time, and twice as long the second, in milliseconds. */
+/** So long the first time, and twice as long the second, in milliseconds. */
 const RETRY_WAIT_MS = 20;
 
 /** Work without a key holds a lock that all other writes wait for. A step costs a round trip at least. */
@@ -59,11 +55,9 @@ const IDLE_MS = 15_000;
 
 const NESTED = 'a body of read or write waits for something other than a store';
 
-/** A connection, and Drizzle over it. */
 export interface Session {
   readonly connection: Connection;
   readonly tx: WriteTx;
-  /** The present work. */
   work: Work | null;
   /** Ends work whose body waits for something else. */
   tick(): void;
@@ -71,7 +65,6 @@ export interface Session {
 
 interface Work {
   readonly isWrite: boolean;
-  /** The first error of a statement. */
   failure: unknown;
   /** COMMIT was sent: when the connection is lost now, nobody knows whether the work is done. */
   isCommitting: boolean;
@@ -112,7 +105,6 @@ export function createSession(connection: Connection, idleMs: number): Session {
   return session;
 }
 
-/** Sends a statement of the work and remembers its first error. */
 async function send(
   { connection }: Session,
   work: Work,
@@ -160,7 +152,6 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
     }
   }
 
-  /** Runs `work` on a connection of the pool, again after a failure that left nothing behind. */
   async function onSession<Result>(
     leftMs: () => number,
     isWrite: boolean,
@@ -258,18 +249,14 @@ export function createStorage(pool: Pool<Session>, limits: Limits): Storage {
   return { pace: PACE, read, write, version: () => null };
 }
 
-/** Begins to count, and returns a function that returns how much is left, in milliseconds. */
 function untilGiveUp(giveUpMs: number): () => number {
   const end = performance.now() + giveUpMs;
   return () => Math.max(end - performance.now(), 0);
 }
 
-/** The line of work without a key. No name is empty. */
 const ALONE = '';
 
-/** Keeps the order of works of one key in this process, and lets one of them at a time wait for the lock. */
 function createLines() {
-  /** The end of the last work of each key. */
   const last = new Map<string, Promise<void>>();
 
   async function enterOne<Result>(key: string, waitMs: number, work: () => Promise<Result>): Promise<Result> {

@@ -2,7 +2,8 @@ import { sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 import { oneOf, organizations, partOf } from './organizations.ts';
 
-/** The ids of the providers. */
+// Times are ISO 8601 in a column of text, and milliseconds since 1970 in one of integers.
+
 const PROVIDER_IDS = ['github', 'gitlab', 'linear', 'forgejo'] as const;
 
 const DELIVERY_STATUSES = ['processed', 'ignored', 'duplicate', 'rejected', 'failed'] as const;
@@ -17,7 +18,7 @@ interface RangeCommit {
   url: string | null;
   identifiers?: string[];
   paths?: string[];
-  /** When it was committed. ISO 8601. */
+  /** When it was committed. */
   at: string | null;
   /** The commit of the main line that brought it; absent for one of the main line. */
   broughtBy?: string;
@@ -49,13 +50,11 @@ export const tokenStates = sqliteTable('token_states', {
   integrationId: text('integration_id')
     .primaryKey()
     .references(() => integrations.id, { onDelete: 'cascade' }),
-  /** ISO 8601; null where it does not expire, or the provider does not say. */
+  /** Null where it does not expire, or the provider does not say. */
   expiresAt: text('expires_at'),
   /** Why the provider refused it last; null when it did not. */
   problem: text(),
-  /** The first refusal in a row. ISO 8601. */
   problemSince: text('problem_since'),
-  /** The time of the next question, in milliseconds since 1970. */
   dueAt: integer('due_at').notNull(),
 });
 
@@ -65,11 +64,9 @@ export const silences = sqliteTable(
   {
     integrationId: partOf('integration_id', () => integrations.id),
     repositoryId: text('repository_id').notNull(),
-    /** The last activity before the silence. ISO 8601; null: it is not silent. */
     since: text(),
     /** The provider told of something newer. */
     isProven: integer('is_proven', { mode: 'boolean' }).notNull(),
-    /** The time of the next look, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
   },
   (table) => [primaryKey({ columns: [table.integrationId, table.repositoryId] })],
@@ -92,9 +89,7 @@ export const repositories = sqliteTable(
 
 /** How far the comparison of a webhook's deliveries with the log came. Absent values and null mean the same. */
 interface Recovery {
-  /** The last comparison that succeeded. ISO 8601. */
   comparedAt?: string | null;
-  /** Once all that was requested again has arrived, no delivery before this time is missing. ISO 8601. */
   until?: string;
   /** Of the provider's list of deliveries, when nothing on it was missing. */
   etag?: string | null;
@@ -109,17 +104,13 @@ interface Recovery {
     at: string;
     compared: number;
     missed: number;
-    /** The ways in which the missing ones came back. */
     result: 'requested' | 'read' | 'lost';
     arrived: number;
   }[];
-  /** The provider no longer lists what it delivered since then, or delivers nothing: the changes are read. ISO 8601. */
   gap?: { since: string; at: string } | null;
   /** The webhook is switched off or deleted at the provider. */
   isOff?: boolean;
-  /** The last look whether it is. ISO 8601. */
   lookedAt?: string;
-  /** The last time that the changes were read. ISO 8601. */
   readAt?: string;
   /** Readings that brought something that no webhook had delivered, newest first. */
   reads?: { at: string; news: number; compared?: number }[];
@@ -135,7 +126,6 @@ interface Recovery {
   unread?: { event: string; reason: string }[];
   /** The last try of the whole way from the provider to the log. */
   heartbeat?: {
-    /** ISO 8601. */
     askedAt: string;
     isWaiting: boolean;
     /** One has arrived at some time. */
@@ -149,7 +139,6 @@ interface Recovery {
     problem: string | null;
     since: string | null;
   };
-  /** Why the last attempt failed, and how many failed in a row. */
   problem?: string | null;
   attempts?: number;
 }
@@ -173,9 +162,8 @@ export const hooks = sqliteTable(
     /** Time of the next attempt, in milliseconds since 1970. */
     retryAt: integer('retry_at'),
     attempts: integer().notNull(),
-    /** No delivery before this time is missing any more. ISO 8601; null: since `createdAt`. */
+    /** No delivery before this time is missing any more; null: since `createdAt`. */
     knownUntil: text('known_until'),
-    /** Time of the next comparison with the provider's deliveries, in milliseconds since 1970; null: now. */
     recoverAt: integer('recover_at'),
     recovery: text({ mode: 'json' }).$type<Recovery>(),
     createdAt: text('created_at').notNull(),
@@ -187,13 +175,12 @@ export const hooks = sqliteTable(
 interface PollCursor {
   /** The state of the repository at the last round. Without it, the next round takes the present as the start. */
   seen?: PollSeen | null;
-  /** A webhook takes over: polling ends after the first delivery since then, and one more round. ISO 8601. */
+  /** A webhook takes over: polling ends after the first delivery since then, and one more round. */
   webhookSince?: string | null;
   /** The webhook is deleted after the next round. */
   hasOldHook?: boolean;
   /** The provider's limit of requests after the last poll. */
   budget?: { limit: number; remaining: number; resetAt: string | null } | null;
-  /** The parts of a round that are recorded. */
   recorded?: number;
 }
 
@@ -202,17 +189,13 @@ interface PollSeen {
   branch: string;
   head: string;
   headEtag: string | null;
-  /** The releases on the first page, by digests of their identity and content. */
   releases: readonly { id: string; content: string }[];
   releasesEtag: string | null;
-  /** The first page had all releases. */
   hasAllReleases: boolean;
-  /** The time of the newest release. ISO 8601, or empty. */
   releasedUntil: string;
-  /** The merged pull requests on the first page. */
   merged: readonly { id: string; content: string }[];
   mergedEtag: string | null;
-  /** Pull requests that were merged before are no news. ISO 8601, or empty. */
+  /** Pull requests that were merged before are no news. */
   mergedFrom: string;
   /** Rounds since the provider was asked for the repository itself: its name, its default branch. */
   rounds: number;
@@ -226,13 +209,9 @@ export const polls = sqliteTable('polls', {
   integrationId: partOf('integration_id', () => integrations.id),
   /** Null before the first poll. */
   cursor: text({ mode: 'json' }).$type<PollCursor>(),
-  /** The earliest time of the next poll, in milliseconds since 1970. */
   dueAt: integer('due_at').notNull(),
-  /** The last poll that succeeded. */
   polledAt: text('polled_at'),
-  /** Why the last poll failed; null when it did not. */
   problem: text(),
-  /** Failures in a row. */
   attempts: integer().notNull(),
 });
 
@@ -245,23 +224,19 @@ export const histories = sqliteTable(
     repositoryId: text('repository_id')
       .notNull()
       .references(() => repositories.id, { onDelete: 'cascade' }),
-    /** The trigger that makes the posts. */
     triggerId: text('trigger_id').notNull(),
-    /** Read releases since then, ISO 8601; null: as far back as there are any. */
+    /** Null: as far back as there are any. */
     since: text(),
     /** The maximum number of releases; null: all. */
     releases: integer(),
-    /** Publish the posts, as the person asked. */
     publish: integer({ mode: 'boolean' }).notNull(),
     status: text({ enum: ['queued', 'done', 'failed', 'stopped'] }).notNull(),
-    /** The position to go on from; null at the start. */
     cursor: text({ mode: 'json' }).$type<Record<string, string | null>>(),
     /** How many releases were found so far, and how many of them are read. */
     found: integer().notNull(),
     read: integer().notNull(),
     /** Why reading pauses or failed; null when it did not. */
     problem: text(),
-    /** The earliest time to go on, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
     attempts: integer().notNull(),
     createdAt: text('created_at').notNull(),
@@ -270,26 +245,20 @@ export const histories = sqliteTable(
   (table) => [oneOf(table.status)],
 );
 
-/**
- * The commits of releases, by the commit graph of the provider. A release without a row, or whose commits are unknown,
- * consists of what reached its branch between the release before it and itself.
- */
+/** The commits of releases. One without a row, or whose commits are unknown, has what came between the two on its branch. */
 export const releaseRanges = sqliteTable(
   'release_ranges',
   {
     integrationId: partOf('integration_id', () => integrations.id),
     repositoryId: text('repository_id').notNull(),
     tag: text().notNull(),
-    /** The release before it in the graph; null for the first. */
     previousTag: text('previous_tag'),
     /** Oldest first; null until they are known, and when the provider cannot tell. */
     commits: text({ mode: 'json' }).$type<RangeCommit[]>(),
     /** `queued` until the provider was asked. */
     status: text({ enum: ['queued', 'known', 'unknown'] }).notNull(),
-    /** The earliest time of the next attempt, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
     attempts: integer().notNull(),
-    /** Why it is unknown. */
     problem: text(),
     createdAt: text('created_at').notNull(),
   },
@@ -306,11 +275,8 @@ export const apps = sqliteTable('github_apps', {
     .primaryKey()
     .references(() => integrations.id, { onDelete: 'cascade' }),
   appId: integer('app_id').notNull(),
-  /** As it stands in the URL of its page. */
   slug: text().notNull(),
-  /** The page of its settings. */
   url: text().notNull(),
-  /** Encrypted. */
   privateKey: blob('private_key', { mode: 'buffer' }).notNull(),
   /** Null until somebody installed it. */
   installationId: integer('installation_id'),
@@ -322,7 +288,6 @@ export const apps = sqliteTable('github_apps', {
 // The next two tables refer to no other: the log outlives a disconnected integration. Times that are compared are
 // milliseconds since 1970.
 
-/** The ids of accepted deliveries, so that none is processed twice. */
 export const deliveryClaims = sqliteTable(
   'delivery_claims',
   {
@@ -357,12 +322,10 @@ export const deliveries = sqliteTable(
     headers: text({ mode: 'json' }).$type<Record<string, string>>(),
     /** A sentence, for every status but `processed`. */
     reason: text(),
-    /** The number of arrivals behind the entry. */
     count: integer().notNull(),
     bodyHash: blob('body_hash', { mode: 'buffer' }),
     /** The delivery id under which the same body was accepted before. */
     sameBodyAs: text('same_body_as'),
-    /** The replayed entry. */
     replayOf: text('replay_of'),
     /** Read from the provider's API, not delivered by a webhook. */
     isPolled: integer('is_polled', { mode: 'boolean' }).notNull().default(false),
@@ -421,10 +384,7 @@ export const deliveryCounts = sqliteTable(
     /** In UTC, such as `2026-11-20`. */
     day: text().notNull(),
     status: text({ enum: DELIVERY_STATUSES }).notNull(),
-    /**
-     * PostgreSQL has several rows, each for some connections: deliveries at the same time must not wait for each other. Only their
-     * sum has a meaning. The sweeper adds up those of past days.
-     */
+    /** PostgreSQL has several rows, so that deliveries do not wait for each other. Only their sum has a meaning. */
     shard: integer().notNull(),
     entries: integer().notNull(),
     arrivals: integer().notNull(),
@@ -436,10 +396,7 @@ export const deliveryCounts = sqliteTable(
   ],
 );
 
-/**
- * The newest version of each event. Drafts are made from these rows, so they outlive the log and are deleted with their
- * integration. `repositoryId` is empty for an issue tracker.
- */
+/** The newest version of each event, for drafts. They outlive the log. `repositoryId` is empty for an issue tracker. */
 export const events = sqliteTable(
   'events',
   {
@@ -447,7 +404,6 @@ export const events = sqliteTable(
     repositoryId: text('repository_id').notNull(),
     type: text({ enum: EVENT_TYPES }).notNull(),
     key: text().notNull(),
-    /** The provider's id of a release, which stays when its tag is edited. Null where the provider gives none. */
     releaseId: text('release_id'),
     /** Null for an issue tracker. */
     branch: text(),

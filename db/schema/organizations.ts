@@ -10,7 +10,6 @@ import {
   text,
 } from 'drizzle-orm/sqlite-core';
 
-/** A check that a column has one of its values. */
 export function oneOf(column: AnySQLiteColumn) {
   const values = column.enumValues?.map((value) => `'${value}'`).join(', ') ?? '';
   return check(`${getTableName(column.table)}_${column.name}`, sql`${column} in (${sql.raw(values)})`);
@@ -23,7 +22,7 @@ export const organizations = sqliteTable(
     name: text().notNull(),
     plan: text({ enum: ['free', 'pro'] }).notNull(),
     createdAt: text('created_at').notNull(),
-    /** When somebody moved it to the trash, ISO 8601. Null: it is in use. */
+    /** When somebody moved it to the trash. Null: it is in use. */
     deletedAt: text('deleted_at'),
     /** 1: only sessions with a second factor enter. */
     needsSecondFactor: integer('needs_second_factor').notNull().default(0),
@@ -59,7 +58,6 @@ export const apiKeys = sqliteTable(
 
 export const users = sqliteTable('users', {
   id: text().primaryKey(),
-  /** In lower case. */
   email: text().notNull().unique(),
   /** argon2id, as Bun.password writes it; null until the person has chosen one. */
   passwordHash: text('password_hash'),
@@ -119,13 +117,10 @@ export const passkeys = sqliteTable(
   {
     id: text().primaryKey(),
     userId: partOf('user_id', () => users.id),
-    /** As people tell them apart. */
     name: text().notNull(),
     /** COSE. */
     publicKey: blob('public_key', { mode: 'buffer' }).notNull(),
-    /** How often it signed, as it says; 0 for one that does not count. */
     counter: integer().notNull(),
-    /** How browsers reach it, separated by commas. */
     transports: text().notNull(),
     createdAt: text('created_at').notNull(),
     lastUsedAt: text('last_used_at'),
@@ -198,7 +193,6 @@ export const auditEvents = sqliteTable(
     /** The number of things or attempts behind the row. */
     count: integer().notNull(),
     createdAt: text('created_at').notNull(),
-    /** Milliseconds since 1970. */
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [

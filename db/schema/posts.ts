@@ -41,7 +41,7 @@ function postChecks(name: string, table: Record<keyof ReturnType<typeof headColu
   ];
 }
 
-/** Times are ISO 8601 text with milliseconds, which sorts by time. */
+/** Times are ISO 8601 with milliseconds, which sorts by time, and milliseconds since 1970 as integers. */
 export const posts = sqliteTable(
   'posts',
   {
@@ -68,10 +68,7 @@ export const posts = sqliteTable(
   ],
 );
 
-/**
- * The number of an organization's posts by status and type. SQL triggers keep it (see the migration), for every way of
- * writing. `version` gets a new random value whenever a post of the group changes, so cached pages compare it.
- */
+/** SQL triggers keep it. `version` gets a new random value whenever a post of the group changes, for cached pages. */
 export const postCounts = sqliteTable(
   'post_counts',
   {
@@ -85,8 +82,8 @@ export const postCounts = sqliteTable(
 );
 
 /**
- * Earlier and current texts of a post, or templates of a trigger, from the time of the first edit on. `postId` is the id of
- * either. No reference to `posts`: the versions of a deleted post stay as long as it can be restored.
+ * Texts of a post, or templates of a trigger, from the first edit on. No reference to `posts`: those in the trash keep
+ * theirs.
  */
 export const postVersions = sqliteTable(
   'post_versions',
@@ -120,11 +117,8 @@ export const postSchedules = sqliteTable(
   {
     postId: text('post_id').primaryKey(),
     organizationId: partOf('organization_id', () => organizations.id),
-    /** Milliseconds since 1970. */
     publishAt: integer('publish_at').notNull(),
-    /** IANA time zone of the person who chose the time. */
     timeZone: text('time_zone').notNull(),
-    /** The name of that person, for the audit log. */
     actorName: text('actor_name'),
     createdAt: text('created_at').notNull(),
   },
@@ -139,7 +133,6 @@ export const deletedPosts = sqliteTable(
     ...textColumns(),
     deletedAt: text('deleted_at').notNull(),
     actorName: text('actor_name'),
-    /** Milliseconds since 1970. */
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [
@@ -149,10 +142,7 @@ export const deletedPosts = sqliteTable(
   ],
 );
 
-/**
- * Changes of posts that holders of API keys propose. Each stays until a person decides about it. No reference to `posts`:
- * those of a deleted post stay as long as it can be restored.
- */
+/** Changes that holders of API keys propose, until a person decides. No reference to `posts`, as with versions. */
 export const postSuggestions = sqliteTable(
   'post_suggestions',
   {
@@ -160,11 +150,9 @@ export const postSuggestions = sqliteTable(
     postId: text('post_id').notNull(),
     organizationId: partOf('organization_id', () => organizations.id),
     keyId: text('key_id').notNull(),
-    /** The name of the key at that time. */
     keyName: text('key_name').notNull(),
     /** Null keeps the title of the post, also one that it gets later. */
     title: text(),
-    /** Null keeps the text. */
     markdown: text(),
     /** Why, in the words of the author. */
     note: text().notNull(),
@@ -178,10 +166,7 @@ export const postSuggestions = sqliteTable(
   ],
 );
 
-/**
- * The request to approve the text of a post, and what became of it: the newest of each post. No reference to `posts`, as with
- * versions.
- */
+/** The newest request to approve the text of a post. No reference to `posts`, as with versions. */
 export const postApprovals = sqliteTable(
   'post_approvals',
   {
@@ -230,7 +215,6 @@ export const media = sqliteTable(
     bytes: integer().notNull(),
     width: integer().notNull(),
     height: integer().notNull(),
-    /** The name of the uploaded file. */
     name: text().notNull(),
     alt: text().notNull(),
     actorName: text('actor_name'),
@@ -244,16 +228,13 @@ export const mediaCopies = sqliteTable(
   'media_copies',
   {
     integrationId: text('integration_id').notNull(),
-    /** The address in the notes. */
     url: text().notNull(),
     organizationId: partOf('organization_id', () => organizations.id),
     status: text({ enum: ['queued', 'done', 'failed'] }).notNull(),
     /** The copy; null until it is made. */
     mediaId: text('media_id').references(() => media.id, { onDelete: 'set null' }),
     attempts: integer().notNull(),
-    /** Milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
-    /** Why it failed, as a sentence. */
     error: text(),
     createdAt: text('created_at').notNull(),
   },

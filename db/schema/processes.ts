@@ -7,7 +7,6 @@ import { organizations } from './organizations.ts';
 export const throttles = sqliteTable(
   'throttles',
   {
-    /** The hash of a limit and a source. */
     key: text().primaryKey(),
     /** When no attempt counts any more. Each attempt adds the time in which one is allowed. */
     fullAt: integer('full_at').notNull(),
@@ -15,7 +14,6 @@ export const throttles = sqliteTable(
   (table) => [index('throttles_by_time').on(table.fullAt, table.key)],
 );
 
-/** Forms that were sent and work only once. */
 export const formMarks = sqliteTable(
   'form_marks',
   {
@@ -28,11 +26,8 @@ export const formMarks = sqliteTable(
 /** The rights to be the only process that does something. A SQLite file has one server, which keeps them in memory. */
 export const leases = sqliteTable('leases', {
   name: text().primaryKey(),
-  /** The process. */
   holder: text().notNull(),
-  /** Grows while the holder is alive. */
   beat: integer().notNull(),
-  /** Grows with each holder. */
   fence: integer().notNull(),
 });
 
@@ -42,7 +37,6 @@ export const serverRuns = sqliteTable('server_runs', {
   /** The start of its links. */
   publicUrl: text('public_url').notNull(),
   startedAt: text('started_at').notNull(),
-  /** The last heartbeat. */
   aliveAt: text('alive_at').notNull(),
   /** Its process, such as `host-4711-1f3a`. Null before processes had names. */
   process: text(),
@@ -63,18 +57,14 @@ export const elapsedTime = sqliteTable('elapsed_time', {
 
 /** Causes that need a person, as the leader saw them last: a row from the beginning of each cause to its end. */
 export const attention = sqliteTable('attention', {
-  /** The kind and the subject. */
   id: text().primaryKey(),
   /** Null: the server itself. */
   organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
   kind: text().notNull(),
-  /** The id of what it is about. */
   subject: text().notNull(),
-  /** ISO 8601. */
   since: text().notNull(),
   /** How often it happened since then. */
   count: integer().notNull(),
-  /** The problem, as a sentence. */
   message: text().notNull(),
   /** The effect on readers, as a sentence. */
   effect: text().notNull(),
@@ -82,6 +72,5 @@ export const attention = sqliteTable('attention', {
   action: text().notNull(),
   /** The page about it, below the organization's; null for the server. */
   path: text(),
-  /** ISO 8601. */
   mutedUntil: text('muted_until'),
 });

@@ -3,6 +3,8 @@ import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqli
 import { oneOf, organizations, partOf } from './organizations.ts';
 import { media } from './posts.ts';
 
+// Times are ISO 8601 in a column of text, and milliseconds since 1970 in one of integers.
+
 /** The public page of an organization. Without a row: none. */
 export const publications = sqliteTable(
   'publications',
@@ -19,10 +21,8 @@ export const publications = sqliteTable(
     isMcpOn: integer('is_mcp_on', { mode: 'boolean' }).notNull(),
     title: text().notNull(),
     description: text().notNull(),
-    /** `#rrggbb`. */
     accentColor: text('accent_color').notNull(),
     logoId: text('logo_id').references(() => media.id, { onDelete: 'set null' }),
-    /** Links at the foot of the page. */
     links: text({ mode: 'json' }).$type<{ label: string; url: string }[]>().notNull(),
     /** The address under the team's own domain, at which a proxy serves the page; without a trailing slash. */
     address: text(),
@@ -37,7 +37,6 @@ export const publications = sqliteTable(
 export const formerSlugs = sqliteTable('former_slugs', {
   slug: text().primaryKey(),
   organizationId: partOf('organization_id', () => organizations.id),
-  /** Milliseconds since 1970. */
   expiresAt: integer('expires_at').notNull(),
 });
 
@@ -55,7 +54,6 @@ export const rebuildHooks = sqliteTable(
       .default('posts'),
     /** Encrypted, because whoever knows a deploy hook's URL can call it. */
     url: text().notNull(),
-    /** The host of the URL, for people. */
     host: text().notNull(),
     /** Encrypted. Null where the receiver checks no signature. */
     secret: text(),
@@ -71,11 +69,9 @@ export const rebuildHooks = sqliteTable(
 export interface HeldNotices {
   began: number;
   ended: number;
-  /** Milliseconds since 1970. */
   since: number;
 }
 
-/** A notice of what needs attention. */
 export interface Notice {
   /** `summary`: only of notices that were held back. */
   state: 'began' | 'ended' | 'summary';
@@ -88,17 +84,12 @@ export interface Notice {
   message: string;
   effect: string;
   action: string;
-  /** The page about it. */
   link: string;
   /** Notices that were held back since the one before. */
   heldBack: { began: number; ended: number };
 }
 
-/**
- * The outbox. SQL triggers on `posts` insert a message for each enabled hook of the organization, in the transaction
- * that changes a published changelog post. A message about a post holds only what was public. Notices of what needs
- * attention are inserted in the transaction that keeps the list.
- */
+/** SQL triggers on `posts` insert a message for each hook. A message about a post holds only what was public. */
 export const hookMessages = sqliteTable(
   'hook_messages',
   {
@@ -106,9 +97,7 @@ export const hookMessages = sqliteTable(
     id: text().primaryKey(),
     hookId: partOf('hook_id', () => rebuildHooks.id),
     organizationId: text('organization_id').notNull(),
-    /** The post, or the item that needs attention. */
     postId: text('post_id').notNull(),
-    /** Order of the messages of one hook about one post or item. */
     number: integer().notNull(),
     type: text({
       enum: [
@@ -131,11 +120,9 @@ export const hookMessages = sqliteTable(
     /** `merged`: a later message of the hook covers it, or a channel need not hear of it any more. */
     state: text({ enum: ['queued', 'sent', 'failed', 'merged'] }).notNull(),
     attempts: integer().notNull(),
-    /** Milliseconds since 1970; 0 until the sender first sees the message, and takes it at once. */
     dueAt: integer('due_at').notNull(),
-    /** ISO 8601. Null until the sender first sees the message. */
+    /** Null until the sender first sees the message. */
     createdAt: text('created_at'),
-    /** Milliseconds since 1970; null until the sender first sees the message. */
     expiresAt: integer('expires_at'),
   },
   (table) => [
@@ -149,20 +136,16 @@ export const hookMessages = sqliteTable(
   ],
 );
 
-/** Requests of the outbox, and their responses. */
 export const hookAttempts = sqliteTable(
   'hook_attempts',
   {
     id: text().primaryKey(),
     messageId: partOf('message_id', () => hookMessages.id),
-    /** When the request started, ISO 8601. */
     startedAt: text('started_at').notNull(),
     durationMs: integer('duration_ms').notNull(),
-    /** Null without a response. */
     statusCode: integer('status_code'),
     /** Why there is no response, or why it counts as a failure. */
     problem: text(),
-    /** The start of the response's body. */
     response: text(),
   },
   (table) => [index('hook_attempts_by_message').on(table.messageId, table.startedAt)],

@@ -4,7 +4,8 @@ import { EVENT_TYPES, integrations, repositories } from './integrations.ts';
 import { oneOf, organizations, partOf } from './organizations.ts';
 import { CONTENT_TYPES, posts } from './posts.ts';
 
-/** Rules that turn events of an integration into drafts. */
+// Times are ISO 8601 in a column of text, and milliseconds since 1970 in one of integers.
+
 export const triggers = sqliteTable(
   'triggers',
   {
@@ -18,7 +19,6 @@ export const triggers = sqliteTable(
     /** An object with sorted names and values. */
     filters: text({ mode: 'json' }).notNull(),
     contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
-    /** Liquid; null is the built-in one. */
     titleTemplate: text('title_template'),
     bodyTemplate: text('body_template'),
     publish: integer({ mode: 'boolean' }).notNull(),
@@ -32,8 +32,8 @@ export const triggers = sqliteTable(
 );
 
 /**
- * The events that a trigger may make posts of: they arrived while it was enabled, or a person asked for them. Other
- * events that are known change no more than the text of these posts. `repositoryId` is empty where there is none.
+ * Events that arrived while it was enabled, or that a person asked for. Others change no more than the text of these
+ * posts.
  */
 export const triggerEvents = sqliteTable(
   'trigger_events',
@@ -52,24 +52,18 @@ export const triggerEvents = sqliteTable(
   (table) => [primaryKey({ columns: [table.triggerId, table.repositoryId, table.type, table.key] })],
 );
 
-/**
- * The queue of runs. A row stands for all events in a scope (a branch of a repository, a team) since its last run, and
- * is deleted after the run.
- */
+/** A row stands for all events in a scope (a branch of a repository, a team) since its last run, which deletes it. */
 export const triggerRuns = sqliteTable(
   'trigger_runs',
   {
     triggerId: partOf('trigger_id', () => triggers.id),
     scope: text().notNull(),
-    /** Time of the earliest of those events. */
     since: text().notNull(),
     /** Grows with each event, so that an event during a run queues another one. */
     revision: integer().notNull(),
     status: text({ enum: ['queued', 'failed'] }).notNull(),
     attempts: integer().notNull(),
-    /** The earliest time of the run, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
-    /** The provider's id of the delivery that queued it last. */
     deliveryId: text('delivery_id').notNull(),
     error: text(),
     queuedAt: text('queued_at').notNull(),
@@ -81,10 +75,7 @@ export const triggerRuns = sqliteTable(
   ],
 );
 
-/**
- * The posts of a trigger: one row for each subject, such as a release. The post is no foreign key: a row without its
- * post means that a person deleted it, and it must not come back.
- */
+/** One row for each subject, such as a release. Without its post: a person deleted it, and it must not come back. */
 export const drafts = sqliteTable(
   'drafts',
   {
@@ -97,7 +88,6 @@ export const drafts = sqliteTable(
     writtenHash: text('written_hash').notNull(),
     /** Its events. Those of a published rolling draft are not repeated in the next one. */
     eventKeys: text('event_keys', { mode: 'json' }).$type<string[]>().notNull(),
-    /** Time of the newest of them. */
     until: text().notNull(),
     /** A newer text for a post that a person has edited or published. */
     suggestion: text({ mode: 'json' }).$type<{
@@ -108,7 +98,6 @@ export const drafts = sqliteTable(
       until: string;
     }>(),
     suggestedAt: text('suggested_at'),
-    /** The hash of the last dismissed suggestion. */
     dismissedHash: text('dismissed_hash'),
     /** The hash of what the generated text was made from. Null where that is unknown. */
     source: text(),
@@ -125,10 +114,7 @@ export const drafts = sqliteTable(
   ],
 );
 
-/**
- * The result of each delivery for each trigger that received its event. `queued` until the run of the scope ends; a run
- * that is retried also settles `failed` rows. Like the log, it outlives triggers and posts.
- */
+/** The result of each delivery for each trigger that received its event. Like the log, it outlives triggers and posts. */
 export const deliveryResults = sqliteTable(
   'delivery_results',
   {
@@ -138,10 +124,7 @@ export const deliveryResults = sqliteTable(
     scope: text().notNull(),
     /** The event as drafts name it: its type, a space, and its key. */
     eventKey: text('event_key').notNull(),
-    /**
-     * `waiting`: the event belongs into a later post, as a push before its release. `filtered`: the trigger's filters
-     * exclude it. `kept`: a person's text stays as it is.
-     */
+    /** `waiting`: for a later post, as a push before its release. `kept`: a person's text stays as it is. */
     outcome: text({
       enum: [
         'queued',
@@ -157,10 +140,8 @@ export const deliveryResults = sqliteTable(
       ],
     }).notNull(),
     postId: text('post_id'),
-    /** Of a failed run. */
     error: text(),
     updatedAt: text('updated_at').notNull(),
-    /** That of the log entry, in milliseconds since 1970. */
     expiresAt: integer('expires_at').notNull(),
   },
   (table) => [
@@ -179,12 +160,9 @@ export const roundups = sqliteTable(
   {
     id: text().primaryKey(),
     organizationId: partOf('organization_id', () => organizations.id),
-    /** The start of the titles of its posts. */
     name: text().notNull(),
     cadence: text({ enum: ['weekly', 'biweekly', 'monthly'] }).notNull(),
-    /** 1 is Monday, and 7 is Sunday. */
     weekday: integer().notNull(),
-    /** On the clock of the time zone, such as `09:00`. */
     time: text().notNull(),
     timeZone: text('time_zone').notNull(),
     /** The local date from which weeks are counted, such as `2026-11-27`. */
@@ -194,7 +172,6 @@ export const roundups = sqliteTable(
     whenEmpty: text('when_empty', { enum: ['skip', 'line'] }).notNull(),
     contentType: text('content_type', { enum: CONTENT_TYPES }).notNull(),
     enabled: integer({ mode: 'boolean' }).notNull(),
-    /** The next due time, in milliseconds since 1970. */
     nextAt: integer('next_at').notNull(),
     createdAt: text('created_at').notNull(),
     updatedAt: text('updated_at').notNull(),
@@ -208,7 +185,6 @@ export const roundups = sqliteTable(
   ],
 );
 
-/** The repositories and teams of a roundup. */
 export const roundupSources = sqliteTable(
   'roundup_sources',
   {
@@ -226,15 +202,11 @@ export const roundupSources = sqliteTable(
   ],
 );
 
-/**
- * The changes of a roundup. Each is a row, which stays after its post is made, so that no other post of the roundup has
- * it. `integrationId` is no foreign key: a repository that is connected again brings the same changes.
- */
+/** Each change is a row, which stays after its post is made, so that no other post of the roundup has it. */
 export const roundupChanges = sqliteTable(
   'roundup_changes',
   {
     roundupId: partOf('roundup_id', () => roundups.id),
-    /** A commit, a pull request or an issue. */
     key: text().notNull(),
     integrationId: text('integration_id').notNull(),
     /** Empty for an issue tracker. */
@@ -294,13 +266,11 @@ export const wordings = sqliteTable(
     /** The person who asked; null for a trigger. */
     actorName: text('actor_name'),
     attempts: integer().notNull(),
-    /** The earliest time of the next request, in milliseconds since 1970. */
     dueAt: integer('due_at').notNull(),
     /** Each line that was asked about, with another wording, or why it stays. */
     lines: text({ mode: 'json' })
       .$type<{ line: string; to: string | null; why: string | null }[]>()
       .notNull(),
-    /** Why it ended early, as a sentence. */
     error: text(),
     askedAt: text('asked_at').notNull(),
   },

@@ -6,14 +6,10 @@ import { type CheckpointOutcome, checkpoint, copyLog, outcomeOf } from './checkp
 
 export interface CheckpointRequest {
   file: string;
-  /**
-   * `copy` blocks no writer, and does most of the work. `restart` copies the rest, and holds the write lock. `check` looks for
-   * damage, and only reads.
-   */
+  /** `copy` blocks no writer. `restart` copies the rest and holds the write lock. `check` looks for damage. */
   step: 'copy' | 'restart' | 'check';
 }
 
-/** How long to wait for readers and writers, in milliseconds. */
 const WAIT_MS = 50;
 
 /** A log that grew larger while readers kept it is cut to so many bytes. */
@@ -33,10 +29,7 @@ answerRequests<CheckpointRequest, CheckpointOutcome>(
       }),
 );
 
-/**
- * The first commit after a checkpoint writes and syncs a new header of the log. This makes it, so that no request waits
- * for that sync: it writes the first page again, unchanged.
- */
+/** Writes the first page again, unchanged: that syncs the header of the new log, so that no request waits for it. */
 function restart(sqlite: Sqlite): CheckpointOutcome {
   const [isBusy] = checkpoint(sqlite, 'RESTART');
   if (isBusy !== 0) return 'left';

@@ -12,10 +12,8 @@ const MAX_PAGES = 4_096;
 /** How soon to try again after a failure without waiting for the log to grow, in milliseconds. */
 const RETRY_MS = 10_000;
 
-/** How long the thread is kept without work, in milliseconds. */
 const IDLE_MS = 10_000;
 
-/** How long one step may take, in milliseconds. */
 const LIMIT_MS = 600_000;
 
 const FAILURES = {
@@ -33,10 +31,7 @@ const startCheckpointThread = (): CheckpointThread =>
     idleMs: IDLE_MS,
   });
 
-/**
- * Checkpoints in a thread of their own, which copy the log into the database and start it again. The thread is started
- * when one is due; if that fails, the checkpoint runs here.
- */
+/** Checkpoints in a thread of their own. Where it cannot be started, they run here. */
 export function createCheckpoints(
   sqlite: Sqlite,
   {
@@ -73,7 +68,6 @@ export function createCheckpoints(
     } finally {
       isRestarting = false;
       running = null;
-      // Commits went on meanwhile, and the last of them started nothing.
       startIfDue();
     }
   }
@@ -112,7 +106,6 @@ export function createCheckpoints(
 
   return {
     failures: failures as Readonly<CheckpointFailures>,
-    /** True while the thread holds the write lock. */
     isRestarting: () => isRestarting,
     startIfDue,
     async close() {
@@ -126,7 +119,6 @@ export function createCheckpoints(
 /** `left`: nothing was copied, because others use the log. A failure has SQLite's code and words. */
 export type CheckpointOutcome = 'done' | 'left' | { failure: string };
 
-/** Copies as much of the log as readers allow into the database. Blocks no writer. */
 export function copyLog(sqlite: Sqlite): CheckpointOutcome {
   return outcomeOf(() => {
     const [, , before = 0] = checkpoint(sqlite, 'NOOP');

@@ -33,13 +33,9 @@ export interface OpenOptions {
   syncFile?: SyncFile | undefined;
 }
 
-/**
- * How long a statement waits for another process's write before it fails with SQLITE_BUSY, holding the thread: right
- * for a command. A server retries through the write queue.
- */
+/** A command waits for another process's write, holding the thread. A server retries through the write queue. */
 const busyTimeoutMs: Record<Role, number> = { command: 5_000, server: 0 };
 
-/** A sync that runs for longer, in milliseconds, counts as a disk that does not work. */
 const STALLED_MS = 10_000;
 
 /** How many checkpoints must fail in a row before that is trouble. Each leaves the log 16 MB longer, or 10 seconds older. */
@@ -52,16 +48,11 @@ const paces: Record<Role, Pace> = {
   command: { holdMs: 8, restMs: 8, stepRows: 10 },
 };
 
-/**
- * Opens the database file, creates it if it is missing, and upgrades its schema. `:memory:` gives a private database
- * that ends with the process. Throws when the file is not a Tidings database, cannot be written, or was written by a newer
- * Tidings.
- */
+/** Opens or creates the file, and upgrades its schema. Throws for another program's file, and for a newer Tidings'. */
 export function openDatabase(file: string, role: Role = 'command', options?: OpenOptions): SqliteDatabase {
   return openConnection(new Sqlite(file, { create: true, strict: true }), role, options);
 }
 
-/** Prepares a new connection as `openDatabase` does. Closes it when that fails. */
 export function openConnection(
   sqlite: Sqlite,
   role: Role = 'command',
@@ -137,10 +128,7 @@ function problemOf({ failure }: FailureLatch, wal: Wal | null): string | null {
   return wal !== null && wal.syncingMs() > STALLED_MS ? 'STALLED' : null;
 }
 
-/**
- * Opens a database file for inspection: creates, migrates and writes nothing, not even SQLite's own files beside it.
- * Throws when the file is missing or is no database, and leaves nothing open.
- */
+/** Creates, migrates and writes nothing, not even SQLite's own files. Throws when the file is missing or is no database. */
 export function openForInspection(file: string): SqliteDatabase {
   // Opening a file in WAL mode creates its log unless `immutable` rules out writers. A log means that somebody writes.
   const isOpenElsewhere = existsSync(logOf(file));
@@ -172,10 +160,7 @@ export function closeDatabase({ $client: sqlite }: Pick<SqliteDatabase, '$client
   }
 }
 
-/**
- * Checks that the file can be written, by taking and releasing the write lock; writes nothing. Returns null, or a code
- * such as `EROFS` of a read-only disk; `BUSY` while another process writes; the code of a file that is lost.
- */
+/** Takes and releases the write lock. Returns null, or a code: `EROFS`, `BUSY`, that of a file that is lost. */
 function tryWriteLock(sqlite: Sqlite, files: Files, latch: FailureLatch): string | null {
   const { filename } = sqlite;
   try {
@@ -195,17 +180,13 @@ function tryWriteLock(sqlite: Sqlite, files: Files, latch: FailureLatch): string
   }
 }
 
-/** Bytes of the file and its write-ahead log; null for a database in memory, or one whose file is gone. */
 function fileSizes({ filename }: Sqlite): { database: number; wal: number } | null {
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size;
   const database = sizeOf(filename);
   return database === undefined ? null : { database, wal: sizeOf(logOf(filename)) ?? 0 };
 }
 
-/**
- * Finds damage inside the file, in SQLite's words, at most `limit` lines. `isFull` also compares each index with its
- * table, which takes several times as long (sqlite.org/pragma.html#pragma_quick_check).
- */
+/** At most `limit` lines. `isFull` also compares each index with its table, which takes several times as long. */
 export function findDamage(
   { $client }: SqliteDatabase,
   limit: number,

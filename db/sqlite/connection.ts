@@ -4,7 +4,6 @@ import { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { SQLiteBunSession } from 'drizzle-orm/bun-sqlite/session';
 import { SQLiteSyncDialect } from 'drizzle-orm/sqlite-core';
 
-/** Drizzle over one SQLite connection. `$client` is the connection itself. */
 export type Drizzle = BunSQLiteDatabase & { $client: Sqlite };
 
 /**
@@ -31,10 +30,7 @@ export function logOf(file: string): string {
   return `${existsSync(file) ? realpathSync(file) : file}-wal`;
 }
 
-/**
- * True where `wal_checkpoint(NOOP)` only tells the position in the log, since SQLite 3.51.0, and where a log that starts
- * again loses nothing, since 3.51.3.
- */
+/** Since SQLite 3.51.0 `wal_checkpoint(NOOP)` only tells; since 3.51.3, a log that starts again loses nothing. */
 export function reportsPosition(sqlite: Pick<Sqlite, 'query'>): boolean {
   const [[version] = []] = sqlite.query('SELECT sqlite_version()').values();
   return Bun.semver.order(String(version), '3.51.3') >= 0;

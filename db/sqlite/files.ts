@@ -31,7 +31,6 @@ interface Watched {
   whenShorter: LostFile;
   ino: number;
   dev: number;
-  /** As it was last seen. */
   size: number;
   /** True if a file that became shorter is too short. Null: SQLite does not tell now. */
   isTooShort(size: number): boolean | null;
@@ -46,7 +45,6 @@ export interface Files {
   findLost(): LostFile | null;
 }
 
-/** Bytes of the log's header, and of that of a frame. */
 const HEADER = 32;
 const FRAME_HEADER = 24;
 
@@ -125,9 +123,8 @@ export function watchFiles(sqlite: Sqlite): Files {
 }
 
 /**
- * Looks for damage inside the file in a thread, while a server uses it (`PRAGMA quick_check`). `found` resolves with the first
- * damage in SQLite's words; null without any. After `leave`, the thread no longer keeps the process. To end a thread waits
- * for SQLite.
+ * `found` resolves with the first damage in SQLite's words, or null. After `leave`, the thread no longer keeps the
+ * process.
  */
 export function findDamageInThread(file: string): { found: Promise<string | null>; leave(): void } {
   const main = new URL('./checkpoint-thread.ts', import.meta.url);
@@ -145,14 +142,9 @@ export function findDamageInThread(file: string): { found: Promise<string | null
   return { found, leave: () => (worker as Worker & { unref(): void }).unref() };
 }
 
-/** How much of the log to copy at once, in bytes. */
 const PIECE = 1024 * 1024;
 
-/**
- * Saves what the open descriptors of a connection still lead to, after somebody deleted, replaced or truncated a file. Nothing
- * may be written through the connection any more, and it must not be closed: closing copies the log into the database.
- * Returns what a person should know, in sentences.
- */
+/** The connection must be neither written nor closed any more: closing copies the log. Returns sentences for a person. */
 export function rescue(sqlite: Sqlite, wal: Pick<Wal, 'descriptor'> | null, lost: LostFile): string {
   try {
     switch (lost) {

@@ -11,10 +11,7 @@ import m04 from './migrations/0004_assistant.sql' with { type: 'text' };
 import m05 from './migrations/0005_approval.sql' with { type: 'text' };
 import { inspectDatabase, snapshotInto } from './snapshot.ts';
 
-/**
- * All migrations, oldest first, embedded for the compiled binary; drizzle's own `migrate()` reads a folder at run time.
- * SQLite's `user_version` counts the applied ones.
- */
+/** Oldest first, embedded for the compiled binary. SQLite's `user_version` counts the applied ones. */
 export const migrations: readonly string[] = [m00, m01, m02, m03, m04, m05];
 
 /** Applies the missing migrations: all, or none when one fails. Throws when the file comes from a newer version. */
@@ -41,14 +38,12 @@ export function migrate(sqlite: Sqlite): void {
   }
 }
 
-/** Runs the statements of these migrations. */
 export function applyMigrations(sqlite: Sqlite, some: readonly string[]): void {
   for (const migration of some) {
     for (const statement of migration.split('--> statement-breakpoint')) sqlite.run(statement);
   }
 }
 
-/** The number of applied migrations. */
 export function readVersion(sqlite: Sqlite): number {
   return Number(sqlite.query('PRAGMA user_version').values()[0]?.[0]);
 }
@@ -56,7 +51,6 @@ export function readVersion(sqlite: Sqlite): number {
 /** Free disk that an upgrade needs beside the copies. */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
-/** The path of the copy that an upgrade from `schema` leaves behind. */
 export const copyName = (file: string, schema: number) => `${file}.before-upgrade-${schema}`;
 
 /**
@@ -76,7 +70,6 @@ export function upgrade(sqlite: Sqlite, file: string, beforeUpgrade?: (schema: n
   migrate(sqlite);
 }
 
-/** Refuses another program's database. */
 function requireOurs(sqlite: Sqlite, schema: number): void {
   const tables = sqlite.query("SELECT name FROM sqlite_schema WHERE type = 'table'").values().flat();
   if (schema === 0 ? tables.length === 0 : tables.includes('organizations')) return;

@@ -42,10 +42,7 @@ function requireSchema(sqlite: Sqlite, file: string): void {
   );
 }
 
-/**
- * Opens a file for the rows of `source`: a new one, or one that an interrupted move of the same source left behind.
- * After `finish` and `close`, the file alone is the database. Throws `MoveError` for the file of another source.
- */
+/** A new file, or one that an interrupted move of the same source left behind. Throws `MoveError` for another one's. */
 export function openSqliteTarget(file: string, source: string): MoveTarget {
   if (!existsSync(file) || !canContinue(file)) createFile(file, source);
   const sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
@@ -113,7 +110,6 @@ function createFile(file: string, source: string): void {
   sqlite.run('CREATE TABLE unfinished_move AS SELECT ? AS source, CAST(NULL AS TEXT) AS position', [source]);
 }
 
-/** False for a file that has no record of its source yet or any more, and for one of another version. */
 function canContinue(file: string): boolean {
   using sqlite = new Sqlite(file, { readwrite: true, create: false, strict: true });
   const mark = sqlite.query("SELECT 1 FROM sqlite_schema WHERE name = 'unfinished_move'").get();

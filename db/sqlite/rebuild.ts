@@ -2,8 +2,8 @@ import { constants, Database as Sqlite } from 'bun:sqlite';
 import { closeSync, openSync } from 'node:fs';
 import { applyMigrations, migrations, readVersion } from './migrate.ts';
 
-// For a database file that somebody else may have changed. Triggers, views and expressions in its schema run as soon as
-// Tidings uses the file, so its schema must equal that of the migrations. Otherwise only its rows are copied.
+// For a file that somebody may have changed. Code in its schema would run, so it must equal ours, or only its rows are
+// copied.
 
 interface Entry {
   type: string;
@@ -23,7 +23,6 @@ const isHarmless = ({ type, name, table, sql }: Entry) =>
   (/^_litestream_\w+$/.test(table) &&
     (type === 'table' ? /^CREATE TABLE \w+ \([\w ,]+\)$/i.test(sql ?? '') : sql === null));
 
-/** A new database with the first `schema` migrations. */
 function create(file: string, schema: number): Sqlite {
   const flags = constants.SQLITE_OPEN_READWRITE | constants.SQLITE_OPEN_CREATE | constants.SQLITE_OPEN_URI;
   const sqlite = new Sqlite(file, flags);
@@ -33,10 +32,7 @@ function create(file: string, schema: number): Sqlite {
   return sqlite;
 }
 
-/**
- * Compares the schema of a file with that of its version of Tidings, which must be known. Returns the first entry that is
- * missing, different or added, such as `trigger x`; null if there is none.
- */
+/** The first entry of the file's schema that is missing, different or added, such as `trigger x`; null without one. */
 export function findForeignSchema(file: string): string | null {
   using sqlite = new Sqlite(file, { readonly: true });
   using own = create(':memory:', readVersion(sqlite));
@@ -51,11 +47,7 @@ export function findForeignSchema(file: string): string | null {
   return other === undefined ? null : `${other.type} ${other.name}`;
 }
 
-/**
- * Copies the rows of `source`, which nobody else has open, to the new file `target`, whose schema comes from the migrations.
- * Skips unknown tables and columns. Throws when a table or a column is missing, and when a row breaks a constraint. Does not
- * sync the file.
- */
+/** Copies the rows of `source`, which nobody else has open, into the schema of the migrations. Does not sync the file. */
 export function rebuildFromRows(source: string, target: string): void {
   closeSync(openSync(target, 'wx', 0o600));
   using foreign = new Sqlite(source, { readonly: true });

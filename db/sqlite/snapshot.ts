@@ -3,7 +3,6 @@ import { closeSync, openSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
 import { rewriteLog } from './wal.ts';
 
-/** Rows in each table. */
 export type TableCounts = Record<string, number>;
 
 const openExisting = (file: string) => new Sqlite(file, { readwrite: true, create: false, strict: true });
@@ -83,7 +82,6 @@ function tableNames(sqlite: Sqlite): string[] {
   return sqlite.query(query).values().flat().map(String);
 }
 
-/** SQL for a JSON object with the number of rows in each table. */
 function countsOf(tables: readonly string[]): string {
   const quoted = (text: string, mark: string) => mark + text.replaceAll(mark, mark + mark) + mark;
   const pairs = tables.map((name) => `${quoted(name, "'")}, (SELECT count(*) FROM ${quoted(name, '"')})`);
@@ -93,10 +91,7 @@ function countsOf(tables: readonly string[]): string {
 /** How long another program may take to close the file, in milliseconds, before it counts as open. */
 const CLOSE_MS = 1_000;
 
-/**
- * True while another program has the database open, such as Litestream, which holds a read transaction. Takes the
- * exclusive lock for a moment. False for a file that is no database.
- */
+/** True while another program, such as Litestream, has the database open. Takes the exclusive lock for a moment. */
 export function isOpenElsewhere(file: string): boolean {
   using sqlite = openExisting(file);
   try {
@@ -110,10 +105,7 @@ export function isOpenElsewhere(file: string): boolean {
   }
 }
 
-/**
- * Merges the write-ahead log into the file, so that the file alone is the database. Nobody else may have it open.
- * False: the file cannot be opened and is unchanged.
- */
+/** Merges the log into the file. Nobody else may have it open. False: the file cannot be opened. */
 export function settle(file: string): boolean {
   using sqlite = openExisting(file);
   try {

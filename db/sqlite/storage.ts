@@ -19,7 +19,6 @@ import type { Files } from './files.ts';
 import type { Wal } from './wal.ts';
 import { createTurns, createWriteQueue, type FailureLatch } from './write-queue.ts';
 
-/** Searches with FTS5 (sqlite.org/fts5.html). */
 export function createSearch(sqlite: Sqlite): Dialect['searchPosts'] {
   // Lists the words of the index. It stores nothing, and needs no index until it is read.
   sqlite.run("CREATE VIRTUAL TABLE temp.post_words USING fts5vocab(main, post_search, 'row')");
@@ -81,7 +80,6 @@ function unfinishedMatch(word: string): SQL {
     from (select term from temp.post_words where term >= ${from} and term < ${to} limit ${MAX_LISTED + 1}))`;
 }
 
-/** A word in which FTS5 reads no operators. */
 function quoted(word: string): string {
   return `"${word.replaceAll('"', '""')}"`;
 }
@@ -128,10 +126,7 @@ function askSqlite(sqlite: Sqlite, ownCommits: () => number): () => boolean {
   };
 }
 
-/**
- * The same in 20 ns. Asks SQLite until the header changes for the first time: one that never does would be that of another
- * file. A header that is being written counts as a change, and as another one when it is complete.
- */
+/** The same in 20 ns. Until the header first changes, it asks SQLite: the header of another file never does. */
 function watchHeader(header: Int32Array, asked: () => boolean): () => boolean {
   const known = header.slice();
   let isLive = false;
@@ -151,10 +146,7 @@ function watchHeader(header: Int32Array, asked: () => boolean): () => boolean {
 // `read` and `write` on one SQLite connection. Every statement is synchronous, so a body runs to its end without letting
 // a timer or a request in between.
 
-/**
- * Reads and writes take turns on one connection: a second one would read through a page cache of its own, which each
- * commit empties.
- */
+/** Reads and writes take turns on one connection: a second one's page cache would be emptied by each commit. */
 export function createStorage(
   connection: Drizzle,
   { wal, files, latch }: { wal: Wal | null; files: Files; latch: FailureLatch },

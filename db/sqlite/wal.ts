@@ -20,8 +20,7 @@ import { logOf, reportsPosition } from './connection.ts';
 import type { Files } from './files.ts';
 import type { FailureLatch } from './write-queue.ts';
 
-// The header of the index of the write-ahead log, the `-shm` file. Every commit of any process writes it: by it SQLite itself
-// tells, before each read, whether its snapshot is old (sqlite.org/walformat.html, 2.1).
+// Every commit of any process writes the header of the log's index, the `-shm` file (sqlite.org/walformat.html, 2.1).
 
 /** The header without its second copy. */
 const HEADER_BYTES = 48;
@@ -36,10 +35,7 @@ const LIBRARY = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6
 const PROT_READ = 1;
 const MAP_SHARED = 1;
 
-/**
- * Maps the header into memory, for reading only; null where that is impossible. It stays mapped until the process ends. Call
- * this while SQLite reads the same log: then nobody may delete or cut the file.
- */
+/** Read-only, until the process ends. Call this while SQLite reads the same log, so that nobody may cut the file. */
 export function mapHeader(logFile: string): Int32Array | null {
   try {
     const file = logFile.replace(/-wal$/, '-shm');
@@ -65,13 +61,10 @@ function mmap(descriptor: number) {
   return symbols.mmap(null, HEADER_BYTES, PROT_READ, MAP_SHARED, descriptor, 0);
 }
 
-/** Shares syncs: one runs at a time, and the next one covers all commits that came before it begins. */
 interface SharedSync {
   /** Resolves after a sync that began after the call. Rejects once the latch has a failure, such as that of a sync. */
   flush(): Promise<void>;
-  /** How long the present sync has been running, in milliseconds; 0 when none is. */
   runningMs(): number;
-  /** Resolves when none is running or waiting. */
   settled(): Promise<void>;
 }
 
@@ -154,11 +147,9 @@ export interface Wal {
   readonly header: Int32Array | null;
   /** Resolves once all earlier commits are on the disk. Rejects after a failure of the latch, such as a failed sync. */
   flush(): Promise<void>;
-  /** How long the present sync has been running, in milliseconds. */
   syncingMs(): number;
   /** Why nothing may be written now: a checkpoint holds the write lock. */
   refusal(): DatabaseBusy | null;
-  /** Starts a checkpoint when the log is long enough for one. */
   afterCommit(): void;
   readonly checkpointFailures: Readonly<CheckpointFailures>;
   /** The log, also after it was deleted. */
@@ -217,7 +208,6 @@ const FRAME_HEADER = 24;
 /** The last bit tells the byte order of the checksums. */
 const MAGIC = 0x377f0682;
 
-/** How many bytes to read and write at once, about. */
 const PIECE = 1024 * 1024;
 
 /**

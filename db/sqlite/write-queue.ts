@@ -6,22 +6,15 @@ import type { Wal } from './wal.ts';
 
 // The queue of work that writes. Work that is queued when a batch begins shares its transaction, each in a savepoint.
 
-/**
- * Limits the work that shares a commit: a flood cannot hold the thread for long, and of a full queue one part is committed
- * while the part before it is synced. Smaller commits would write the same pages more often.
- */
+/** A flood cannot hold the thread for long, and one part of a full queue is committed while the one before it is synced. */
 const MAX_BATCH = 32;
 
-/** How soon to try again while another process or a checkpoint writes, in milliseconds. */
 const RETRY_MS = 2;
 
 /** How long work waits for another process's write by default. Some providers give up on a response after five seconds. */
 const GIVE_UP_MS = 4_000;
 
-/**
- * While somebody reads, readers get the thread after a batch for so many times as long as the batch took, up to a limit in
- * milliseconds. That leaves them about 70 %: a batch is half of what its deliveries cost.
- */
+/** While somebody reads, readers get the thread after a batch for so many times as long as it took. */
 const REST = 8;
 const MAX_REST_MS = 25;
 
@@ -30,7 +23,6 @@ const READING_MS = 1;
 
 interface Pending {
   work: (tx: WriteTx) => unknown;
-  /** By `performance.now()`. */
   givesUpAt: number;
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
@@ -177,10 +169,7 @@ export function createWriteQueue(
   return { write, commits: () => commits };
 }
 
-/**
- * Returns a function that reports the outcome, to be called after the commit. Work that shares its transaction and fails
- * is undone by itself; throws when all of the transaction has to be.
- */
+/** Returns a function that reports the outcome after the commit. Throws when all of the transaction has to be undone. */
 async function runOne(
   { $client }: Drizzle,
   tx: WriteTx,
@@ -260,10 +249,7 @@ export function createTurns() {
     else next();
   }
 
-  /**
-   * Calls `refuse` when the present work is still running in the next turn of the event loop. It waits for something
-   * other than a store then, such as a read or write inside another one, which would wait for itself forever.
-   */
+  /** Calls `refuse` when the work runs on in the next turn of the event loop: it waits for something other than a store. */
   function whenStuck(refuse: (error: Error) => void): void {
     const watched = present;
     if (watched === 0) return;

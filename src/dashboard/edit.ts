@@ -2,8 +2,7 @@ import { AppError } from '../lib/app-error.ts';
 import { EDIT_CONFLICT } from './fields.ts';
 import type { Visit } from './page.ts';
 
-// Forms that edit what is stored. Each carries the version that it was opened with: a fingerprint of every field. Only
-// fields that the person changed are written, and nothing that somebody else changed meanwhile is overwritten unseen.
+// Each form carries a fingerprint of every field as it was opened. Only changed fields are written, and nothing unseen.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -67,8 +66,8 @@ export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
     isUntouched,
     isSeen,
     /**
-     * For a button, which acts on what its page shows. Throws `AppError` 409 `edit_conflict` when the page showed other values.
-     * Call it in the transaction that acts.
+     * For a button, in the transaction that acts. Throws `AppError` 409 `edit_conflict` when the page showed other
+     * values.
      */
     requireSeen(stored: Fields): void {
       const conflicts = Object.entries(stored)
@@ -77,8 +76,8 @@ export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
       if (conflicts.length > 0) throw conflictOf(conflicts);
     },
     /**
-     * The fields to write. `isWhole`: the person acts on everything that the form shows, so a change of an untouched field is a
-     * conflict too. Throws `AppError` 409 `edit_conflict`. Call it in the transaction that writes them.
+     * The fields to write, in their transaction. `isWhole`: of all that the form shows. Throws `AppError` 409
+     * `edit_conflict`.
      */
     changes<Values extends Fields>(
       typed: Partial<Values>,

@@ -51,7 +51,6 @@ export const choiceOf = <const Value extends string>(
     options,
   );
 
-/** Of a button. */
 export const NoFields = Type.Object({});
 
 /** The labels of a form's fields, for the words of a conflict. */
@@ -60,10 +59,7 @@ export function labelsOf({ properties }: TObject): Record<string, string> {
   return Object.fromEntries(fields.map(([name, { label = name }]) => [name, label]));
 }
 
-/**
- * The posted values, typed: line ends are `\n`, a checkbox is a boolean, a missing text is empty unless it is optional,
- * and a choice that the schema does not offer counts as absent. Throws `AppError` 400 with `fields`.
- */
+/** Line ends are `\n`, a checkbox is a boolean, a missing text is empty. Throws `AppError` 400 with `fields`. */
 export function readFields<Schema extends TObject>(schema: Schema, form: URLSearchParams): Static<Schema> {
   const read = (name: string, field: TSchema): unknown => {
     if (field.type === 'array') return form.getAll(name);
@@ -92,14 +88,9 @@ export type Problem = string | readonly { id: string; error: string }[];
 
 export type FieldStates<Schema extends TObject> = Record<Extract<keyof Static<Schema>, string>, FieldState>;
 
-/** Options that a control takes as they are. */
 const shown = ['hint', 'autoComplete', 'placeholder', 'accept'] as const;
 
-/**
- * How to show a form: with these values, and the error that it was refused with. `problem` is about the form as a
- * whole, or has the invalid fields. A password is never shown again. `ids`: the ids of fields whose name another form of
- * the page has too.
- */
+/** `problem`: the invalid fields, or about the whole form. `ids`: of fields whose name another form of the page has too. */
 export function formState<Schema extends TObject>(
   schema: Schema,
   values: URLSearchParams | Readonly<Record<string, string>>,

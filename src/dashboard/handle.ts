@@ -196,10 +196,7 @@ function actingAs(deps: DashboardDeps, actor: Actor): DashboardDeps {
   };
 }
 
-/**
- * The visit as the page needs it, with services for what it may do. Null for a page that needs a session. Throws `AppError`
- * 403 and 404.
- */
+/** The visit, with services for what it may do. Null for a page that needs a session. Throws `AppError` 403 and 404. */
 function admit(
   page: Page,
   visit: Visit,
@@ -262,7 +259,6 @@ async function frameOf(visit: Visit): Promise<Frame | null> {
   };
 }
 
-/** A page about a failure. */
 function troubleAbout(deps: Pick<DashboardDeps, 'log'>, request: Request, error: unknown): View {
   const known = knownFailure(error);
   if (known?.code === 'database_unavailable') return databaseAwayPage(request.method, known);
@@ -288,10 +284,7 @@ function writeNotice({ done = '', undo }: Redirect): string {
   return undo === undefined ? text : `${text}\n${undo}`;
 }
 
-/**
- * Forms that "Undo" may send. Over plain http, others can set cookies, and it must not become the button of any other form; each
- * of these can be taken back.
- */
+/** Forms that "Undo" may send. Others can set cookies over http, so it must not become the button of any other form. */
 const UNDO = [
   /^\/dashboard\/[\w-]+\/posts\/~\/trash\/restore\?ids=[\w-]+(?:\.[\w-]+)*(?:&seen=[\w%.-]+)?$/,
   /^\/dashboard\/[\w-]+\/posts\/[\w-]+\/versions\/[\w-]+\/restore(?:\?seen=[\w%.-]+)?$/,

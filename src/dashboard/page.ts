@@ -13,7 +13,6 @@ export { type Fragment, fragment, type View, view } from './view/document.tsx';
 
 export interface DashboardDeps extends Deps {
   readonly compose: Compose;
-  /** Reads changelogs in the thread. */
   readonly readChangelog?: Composer['readChangelog'];
   /** Checks templates in a thread that is kept. Absent: in one of its own. */
   readonly check?: CheckTemplates;
@@ -31,10 +30,7 @@ export interface DashboardDeps extends Deps {
 }
 
 export interface Visit {
-  /**
-   * `actor` and `keys` record changes as this visitor's. Each write, and each call to a provider, first checks what the
-   * visitor may do, and throws `AccessEnded`.
-   */
+  /** `actor` and `keys` are this visitor's. Each write and call to a provider checks them first, and throws `AccessEnded`. */
   deps: DashboardDeps;
   guard: Guard;
   request: Request;
@@ -42,7 +38,6 @@ export interface Visit {
   clientAddress: string;
   url: URL;
   params: Readonly<Record<string, string>>;
-  /** The posted form; empty for a GET. */
   form: URLSearchParams;
   user: User | null;
   memberships: Membership[];
@@ -50,7 +45,6 @@ export interface Visit {
   sessionHash: string;
   /** The token of a browser that has signed in before. */
   knownBrowser: string | null;
-  /** The sealed state of a sign-in in several steps. */
   flow: string | null;
   look: Look;
   /** The address of the organization's pages; absent outside of one. */
@@ -80,7 +74,6 @@ export interface Download {
   kind: 'download';
   name: string;
   type: string;
-  /** Made as the browser takes it. */
   body: AsyncIterable<Uint8Array>;
 }
 
@@ -97,16 +90,12 @@ export interface Redirect {
   session?: string | null;
   /** The state of a sign-in in several steps, by `sealFlow`; null ends it. */
   flow?: string | null;
-  /** How the dashboard looks in this browser from now on. */
   preferences?: Preferences;
   /** The person whose known browser this becomes. Beginning a session does that too. */
   remember?: User;
 }
 
-/**
- * Whom a page is for: everybody, people who are signed in, members of the organization in the path, those who may publish, its
- * owners.
- */
+/** Everybody, who is signed in, members of the organization in the path, those who may publish, its owners. */
 export interface Visitors {
   anyone: Visit;
   user: UserVisit;

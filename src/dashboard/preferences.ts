@@ -16,7 +16,6 @@ export interface Preferences {
 
 /** The part that a page needs. */
 export interface Look extends Preferences {
-  /** The time zone of times. */
   zone: string;
 }
 

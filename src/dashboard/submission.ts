@@ -35,8 +35,8 @@ const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: s
 };
 
 /**
- * Throws `AppError` 403 for a form of another site. Current browsers send `Sec-Fetch-Site`, older ones `Origin`. A
- * client that sends neither is no browser, so it does not attach somebody's cookie by itself.
+ * Current browsers send `Sec-Fetch-Site`, older ones `Origin`. A client without both is no browser and attaches no
+ * cookie.
  */
 export function requireSameOrigin({ headers }: Request): void {
   const site = headers.get('sec-fetch-site');
@@ -52,7 +52,6 @@ export function requireSameOrigin({ headers }: Request): void {
     );
 }
 
-/** Reads the body of a form. Throws `AppError` 413 and 415, or a failure of the upload. */
 export async function readBody(from: 'user' | 'anyone', { request, deps }: Visit): Promise<URLSearchParams> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded'))
@@ -75,10 +74,7 @@ export function mayBeKept({ headers }: Request): boolean {
   return Number(headers.get('content-length') ?? Number.NaN) <= LIMITS.anyone.maxBytes;
 }
 
-/**
- * Runs `work` with the values of the posted form. `again` shows the form with the error when a field is invalid, a
- * conflict prevents it, or there were too many attempts; other errors pass.
- */
+/** `again` shows the form with the error when a field is invalid, on a conflict, or after too many attempts; others pass. */
 export async function submit<Schema extends TObject>(
   { form }: Visit,
   schema: Schema,
@@ -93,10 +89,7 @@ export async function submit<Schema extends TObject>(
   }
 }
 
-/**
- * A form of a page. `again` shows the page with the error, as in `submit`. `repeated`: the answer to a form with a mark that
- * was sent before, whose work is done once.
- */
+/** `again`: as in `submit`. `repeated`: the answer to a form with a mark that was sent before, whose work is done once. */
 export function postForm<Who extends keyof Visitors, Schema extends TObject>(
   path: string,
   access: Who,
@@ -129,10 +122,7 @@ export function editForm<Who extends keyof Visitors, Schema extends TObject>(
   return postForm(path, access, schema, again, (visit, values) => work(visit, values, mergeOf(visit)));
 }
 
-/**
- * Does the work of a form with a mark; null when any process did it in the last day or is doing it. Failed work can be
- * sent again.
- */
+/** Null when any process did it in the last day or is doing it. Failed work can be sent again. */
 export async function once<Result>(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   mark: string | null,
@@ -157,7 +147,6 @@ export async function once<Result>(
 /** The other fields of a form, and the boundaries between them. */
 const MORE_BYTES = 64 * 1024;
 
-/** No form with a file has as many fields. */
 const MAX_UPLOAD_FIELDS = 50;
 
 /** Read here and given to Bun, so that both count the same. */
@@ -172,9 +161,7 @@ const budget = new UploadBudget(6 * (MAX_IMAGE_BYTES + MORE_BYTES));
 export interface UploadKind {
   noun: 'image' | 'file';
   maxBytes: number;
-  /** Absent: `maxBytes`. */
   bodyBytes?: number;
-  /** Advice about a larger one. */
   advice: string;
 }
 
@@ -184,7 +171,6 @@ const image: UploadKind = {
   advice: 'Make it smaller, then upload it again.',
 };
 
-/** 413. */
 export function tooLarge({ noun, maxBytes, advice }: UploadKind): AppError {
   return new AppError(413, `The ${noun} is larger than ${maxBytes / 1024 / 1024} MB. ${advice}`);
 }

@@ -37,7 +37,6 @@ export function errorHandling(log: Logger, routes: RouteTable) {
   });
 }
 
-/** The `error` of the schema that refused. */
 function messageOf({ validator }: ValidationError): string | undefined {
   return (validator as { schema?: { error?: string } }).schema?.error;
 }

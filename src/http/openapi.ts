@@ -9,7 +9,6 @@ import { providers } from '../providers/index.ts';
 
 const OPENAPI_VERSION = '3.1.1';
 
-/** The body of every error (section 7 of the spec). */
 export const ErrorBody = Type.Object(
   { error: Type.String({ description: 'The cause, as a sentence or a code.' }) },
   {
@@ -37,7 +36,6 @@ export function parameters(
   }));
 }
 
-/** The documented content of a JSON body. */
 export function jsonBody(
   schema: TSchema,
   more: Pick<Media, 'example' | 'examples'> = {},
@@ -155,7 +153,6 @@ function internalError(description: string): ResponseDocumentation {
   return refusal(description, ['Internal server error'], { 'X-Request-Id': always(requestId) });
 }
 
-/** A refusal with all its messages as examples. */
 export function refusal(
   description: string,
   messages: string[],
@@ -170,7 +167,6 @@ export function refusal(
 
 export type OpenApi = ReturnType<typeof buildOpenApi>;
 
-/** Documents all routes with an `operationId`. `models` are the shared schemas, by name. */
 export function buildOpenApi(
   routes: AnyElysia['routes'],
   models: Record<string, TSchema>,
@@ -267,10 +263,7 @@ function describeResponses(schemas: Hooks['response'] = {}, described: Responses
   });
 }
 
-/**
- * TypeBox's JSON Schema as generators of clients know it: choices as `enum`, null as a type, free-form objects with
- * `additionalProperties`, references by path.
- */
+/** TypeBox's JSON Schema as generators of clients know it: choices as `enum`, references by path. */
 function jsonSchema(schema: unknown, named: ReadonlyMap<unknown, string>): unknown {
   const convert = (each: unknown) => jsonSchema(each, named);
   if (Array.isArray(schema)) return schema.map(convert);

@@ -44,7 +44,6 @@ interface Handling {
 
 const matched = new WeakMap<Request, string>();
 
-/** Remembers the route of each request, for metrics. */
 export const matchedRoutes = new Elysia({ name: 'matched-routes' }).onTransform(
   { as: 'global' },
   ({ request, route }) => {
@@ -52,10 +51,7 @@ export const matchedRoutes = new Elysia({ name: 'matched-routes' }).onTransform(
   },
 );
 
-/**
- * Refuses bad requests, counts and times the rest, and logs each response: refusals at `info`, our own failures at
- * `warn`, the rest at `debug`. The path is logged without its query, which may hold a one-time link's token.
- */
+/** The path is logged without its query, which may hold a one-time link's token. */
 export function requestHandling({ log, metrics, findRepeated }: Handling) {
   const record = createRecorder(metrics);
 
@@ -97,13 +93,11 @@ export function requestHandling({ log, metrics, findRepeated }: Handling) {
   }
 }
 
-/** The last host that was checked: most requests name the same. */
 let validHost = '';
 
 /**
- * Refuses several Host headers or an invalid one (RFC 9112 section 3.2). Bun joins several with a comma, and leaves the
- * URL relative when Host is missing, as HTTP/1.0 allows, or has a character that no URL has. A host such as `a:99999` it
- * leaves in a URL that cannot be parsed.
+ * Bun joins several Host headers with a comma. Without one, as in HTTP/1.0, or with a bad one, it leaves the URL
+ * relative.
  */
 function refuseHost(request: Request): Response | null {
   const host = request.headers.get('host');
@@ -155,7 +149,6 @@ function createRecorder(metrics: Pick<Metrics, 'requests' | 'requestDurations'>)
 
 // Request bodies, read within limits of size, time and shared memory.
 
-/** The limit of the providers' deliveries. No other request has a large body. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
 
 /** The time for an upload of an unverified sender. Providers give up after 5 to 10 seconds. */
@@ -198,9 +191,8 @@ interface Upload {
 }
 
 /**
- * The memory that all unfinished uploads of unverified senders share in this process, which is what it bounds. When it is
- * full, the largest upload is stopped, the oldest of equals, so that small deliveries get through while somebody holds large
- * ones open.
+ * When it is full, the largest upload is stopped, so that small deliveries get through while somebody holds large ones
+ * open.
  */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();
@@ -226,23 +218,19 @@ export class UploadBudget {
 
 export interface UploadLimits {
   maxBytes: number;
-  /** For the whole body. */
   timeoutMs: number;
-  /** Absent for known senders. */
   budget?: UploadBudget | undefined;
 }
 
 /** Up to this declared length Bun buffers the body itself, which is faster than a stream. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-/** NaN without `content-length`. */
 const declaredBytes = (headers: Headers) => Number(headers.get('content-length') ?? Number.NaN);
 
 export function declaresTooMuch(headers: Headers, maxBytes: number): boolean {
   return declaredBytes(headers) > maxBytes;
 }
 
-/** Reads the raw bytes of a body. Throws `UploadError`. */
 export async function readUpload(
   request: Request,
   { maxBytes, timeoutMs, budget }: UploadLimits,
@@ -322,8 +310,8 @@ async function readBytes(
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
- * Routes that load at the first request for one of `paths`, each of which may end with `/*`. `load` may let other requests
- * in between its parts while `mayPause` says so: Bun buffers the bodies of requests that wait, and nothing else bounds them.
+ * Routes that load at the first request. `mayPause`: the bodies of requests that wait, which nothing else bounds, are
+ * small.
  */
 export function lateRoutes(
   paths: readonly string[],
@@ -346,8 +334,8 @@ export function lateRoutes(
 }
 
 /**
- * The client's IP address: the last one in the trusted proxy's `header`, or the connection's peer. Earlier addresses in
- * the header come from the client. Any other value counts as absent; `unknown` without one, as after a disconnect.
+ * The last address in the trusted proxy's `header`, or the connection's peer; earlier ones come from the client. Or
+ * `unknown`.
  */
 export function clientAddress(headers: Headers, peer: string | null, header: string | undefined): string {
   const forwarded = header === undefined ? undefined : headers.get(header)?.split(',').at(-1)?.trim();

@@ -22,8 +22,8 @@ export interface Rendered {
 const MAX_SYNC_BYTES = 256 * 1024;
 
 /**
- * The same bytes give the same tag. `onGzip` gets the size of the compressed body, once. Level 1 takes a third of the
- * time of level 6, and leaves a quarter of the size instead of a sixth.
+ * The same bytes give the same tag. Level 1 takes a third of the time of level 6, and leaves a quarter instead of a
+ * sixth.
  */
 export function rendered(
   body: Uint8Array<ArrayBuffer>,
@@ -55,15 +55,11 @@ async function compress(body: Uint8Array<ArrayBuffer>, level: 1 | 9): Promise<Ui
 /** A smaller body fits in one packet uncompressed. */
 const MIN_GZIP_BYTES = 1_400;
 
-/**
- * 200 with JSON for the key's owner alone, or 304 when the client has it. Compressing is safe, unlike that of pages,
- * which hold secrets beside other people's text (BREACH): the body repeats only numbers of the request.
- */
+/** Compressing is safe, unlike that of pages, which hold secrets (BREACH): the body repeats only numbers of the request. */
 export function privateJson(request: Request, content: Rendered): Response | Promise<Response> {
   return negotiated(request, content, {}, 'private, no-cache', 'authorization, accept-encoding');
 }
 
-/** The same for public content of any type. */
 export function publicContent(
   request: Request,
   content: Rendered,
@@ -72,10 +68,7 @@ export function publicContent(
   return negotiated(request, content, headers, 'public, no-cache');
 }
 
-/**
- * 200 with a PNG that changes with what it shows, or 304, which needs no drawing. Other sites show it. Caches revalidate it,
- * so that an image of a post that is no longer public is gone at once.
- */
+/** Other sites show it. Caches revalidate it, so that an image of a post that is no longer public is gone at once. */
 export async function publicImage(
   request: Request,
   etag: string,
@@ -201,7 +194,6 @@ function ok(request: Request, body: Uint8Array<ArrayBuffer>, headers: Record<str
   return new Response(stream, { headers });
 }
 
-/** 200 with JSON that must not be cached. */
 export function json(value: unknown, status = 200): Response {
   return new Response(JSON.stringify(value), {
     status,
@@ -215,7 +207,6 @@ export function plainText(text: string, type = 'text/plain; charset=utf-8'): Res
   });
 }
 
-/** 302 to one of our paths. */
 export function redirect(location: string): Response {
   return new Response(null, { status: 302, headers: { ...commonHeaders, location } });
 }
@@ -286,7 +277,6 @@ export function download(
   return new Response(streamOf(body), { headers: withCookies(headers, cookies) });
 }
 
-/** JSON for a script of a page. */
 export function pageData(value: unknown, status: number, cookies: readonly string[]): Response {
   const headers = { ...jsonHeaders, 'cache-control': 'no-store' };
   return new Response(JSON.stringify(value), { status, headers: withCookies(headers, cookies) });
@@ -340,10 +330,7 @@ interface Entry extends Rendered {
   version: string;
 }
 
-/**
- * Keeps bodies as sent, the most recently made ones up to `maxBytes` with their compressed forms. `version` is a text that
- * changes whenever the content of the body would. `level`: how much time compressing may take.
- */
+/** Keeps bodies as sent, the most recent up to `maxBytes`. `version` changes whenever the content of the body would. */
 export function keptBodies(maxBytes: number, level: 1 | 9 = 1) {
   const kept = new BoundedMap<string, Entry>(maxBytes);
 

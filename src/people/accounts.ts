@@ -66,7 +66,6 @@ export function disableAccount(deps: AuditDeps, email: string, options: Force = 
   });
 }
 
-/** Lets a disabled person sign in again. Throws `AppError` 404. */
 export function enableAccount(deps: AuditDeps, email: string): Promise<Account> {
   return changeAccount(deps, email, async (tx, { id, email: address, disabledAt }) => {
     if (disabledAt === null) return;
@@ -128,7 +127,6 @@ export async function passwordFacts(tx: ReadTx, { id, email }: User) {
   return { email, organizations: memberships.map(({ organization }) => organization.name) };
 }
 
-/** Returns the account after the change, or as it was before its deletion. Throws `AppError` 404. */
 function changeAccount(
   { db }: Pick<Deps, 'db'>,
   email: string,
@@ -156,7 +154,6 @@ async function toAccount(tx: ReadTx, user: Omit<Account, 'organizations'>): Prom
 }
 
 interface Force {
-  /** Do it even if an organization is left without an active owner. */
   force?: boolean;
 }
 

@@ -69,7 +69,6 @@ export const shownTo = ({ organization, role }: { organization: { id: string }; 
   withApprovals: mayPublish(role),
 });
 
-/** The items of an organization, or all. Those that began first come first. */
 export async function listAttention(tx: ReadTx, of?: Shown): Promise<AttentionItem[]> {
   return tx
     .select()
@@ -85,7 +84,6 @@ function isShownTo({ organizationId, withServer, withApprovals = true }: Shown) 
   return withServer ? or(isOwn, isNull(attention.organizationId)) : isOwn;
 }
 
-/** How many items are not muted. */
 export async function countAttention(
   tx: ReadTx,
   { organizationId, withServer, withApprovals = true }: Shown,
@@ -173,10 +171,7 @@ export async function beginAttention(
   );
 }
 
-/**
- * Mutes an item until then, and runs `quiet` in the same transaction; null: no longer. The item ends with its cause all
- * the same. Throws `AppError` 404 `item_not_found`, also for another organization's.
- */
+/** `quiet` runs in the same transaction. An item ends with its cause all the same. Throws `AppError` 404. */
 export async function muteAttention(
   db: Pick<Storage, 'write'>,
   of: Shown,
@@ -217,8 +212,6 @@ const statements = prepared((tx) => ({
     .onConflictDoUpdate({ target: attention.id, set: excluded(changeable) })
     .prepare(),
 }));
-
-// The parts that items of the attention list share.
 
 export type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
 

@@ -100,18 +100,13 @@ export interface Actor {
   /** `anonymous`: nobody has signed in. */
   type: 'user' | 'command_line' | 'server' | 'trigger' | 'anonymous';
   id: string | null;
-  /**
-   * A user's email address, the system user of a command, a trigger's content type, or for the server the person who
-   * scheduled what it does.
-   */
+  /** A user's email address, a command's system user, a trigger's content type, or who scheduled what the server does. */
   name: string | null;
-  /** The client's IP address; null where there is no client. */
   address: string | null;
 }
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
-/** The actor at the start of a sentence. */
 export function describeActor({ type, id, name }: Omit<Actor, 'address'>): string {
   switch (type) {
     case 'user':
@@ -218,10 +213,7 @@ const MAX_REFUSALS = { perMinute: 20, perDay: 1_000 };
 
 const REFUSED = { action: 'sign_in.refused', actorType: 'anonymous', summary: 'failed to sign in' } as const;
 
-/**
- * Counts refused sign-ins of one client, or of many (null): one row for each minute and client address, within a fixed
- * number of rows, so that guessing passwords does not grow the log. Logs the first of each row.
- */
+/** One row for each minute and client address (null: many), within a fixed number, so that guessing does not grow the log. */
 export async function countRefusedSignIn(
   tx: WriteTx,
   { clock, log }: Pick<AuditContext, 'clock' | 'log'>,
@@ -262,7 +254,6 @@ export interface AuditFilter {
   actions?: readonly AuditAction[] | undefined;
   /** Of this actor type, such as `command_line`, or of the actor with this id. */
   actor?: Pick<Actor, 'type'> | { id: string } | undefined;
-  /** The id of the thing that changed. */
   target?: string | undefined;
   since?: Date | undefined;
   /** Only events older than the one with this id. */
@@ -338,7 +329,6 @@ function toEvent(row: typeof auditEvents.$inferSelect) {
   };
 }
 
-/** Deletes at most `limit` expired events. Returns their number. */
 export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
   const expired = tx
     .select({ id: auditEvents.id })

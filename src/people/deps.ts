@@ -12,11 +12,8 @@ import type { KeyService } from './keys/store.ts';
 import type { IdentityProvider } from './oidc/provider.ts';
 
 export interface MediaPlace {
-  /** Null: there is no place for them. */
   readonly files: FileStore | null;
-  /** Says why, and what to do. */
   readonly whyOff: string | null;
-  /** How many bytes each organization may store. */
   readonly quotaBytes: number;
 }
 
@@ -32,14 +29,10 @@ export interface AssistantAccess {
   readonly key?: string | undefined;
 }
 
-/** The services that features get. Tests replace them. */
 export interface Deps {
   readonly db: Storage;
   readonly clock: Clock;
-  /**
-   * `nowMs`: milliseconds that grow only as time passes, for claims. `dueAt`: the wall clock without a jump, for schedules.
-   * See `server/elapsed.ts`.
-   */
+  /** Milliseconds that grow only as time passes, and the wall clock without a jump. See `server/elapsed.ts`. */
   readonly elapsed: { nowMs(): number; dueAt(): Date };
   readonly ids: Ids;
   readonly log: Logger;
@@ -48,7 +41,6 @@ export interface Deps {
   readonly actor: Actor;
   readonly keys: KeyService;
   readonly secrets: SecretBox;
-  /** Sends a request to another server. Follows no redirects, so the response may have a 3xx status. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   /** The configured APIs, by provider. Absent: the public ones. */
   readonly providerUrls?: Readonly<Record<string, string>>;

@@ -16,8 +16,7 @@ import {
   saveThrottle,
 } from './throttles.ts';
 
-// Limits on guessing. Each is a bucket per source: `burst` attempts at once, then one every `everyMs`. Kept in the
-// database, so that they hold for all processes and after a restart. A refused attempt only reads.
+// Each limit on guessing is a bucket per source, in the database, so that it holds for all processes. A refusal only reads.
 
 interface Limit extends RateLimit {
   name: string;
@@ -35,10 +34,7 @@ const PER_ACCOUNT: Limit = { name: 'account', burst: 100, everyMs: 10_000 };
 /** Returns from the identity provider to one client address, which each cost requests to the provider. */
 const PER_RETURN: Limit = { name: 'return', burst: 30, everyMs: 4_000 };
 
-/**
- * How far the clocks of two processes may differ, in milliseconds. An attempt that a fast clock counted is not forgotten
- * by a slower one, so that nobody gets more attempts by turning from one process to the other.
- */
+/** How far the clocks of two processes may differ: nobody gets more attempts by turning from one to the other. */
 const MAX_SKEW_MS = 900_000;
 
 /** How often refusals that cost no hash are written to the audit log. */
@@ -47,10 +43,7 @@ const REFUSALS_MS = 1_000;
 /** Client addresses counted apart between two writes; the rest share one count. */
 const MAX_REFUSED = 100;
 
-/**
- * Counts sign-ins that this process refused without a hash, and writes them once a second: a flood must not become a
- * flood of commits. The rows add up the counts of all processes.
- */
+/** Counts sign-ins that were refused without a hash, and writes them once a second, so that a flood is none of commits. */
 function createRefusalCounter(deps: Pick<Deps, 'db' | 'clock' | 'log'>) {
   const counts = new Map<string | null, number>();
   async function write(): Promise<void> {
@@ -81,8 +74,8 @@ export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>
     passwords: createPasswordQueue(deps.metrics.passwordHashes),
 
     /**
-     * A sign-in. `source` is the known browser, or the client address for everybody else: only the latter shares the
-     * limits of its address and of the account.
+     * `source`: the known browser or, for everybody else, the client address, which shares the limits of address and
+     * account.
      */
     signIn(email: string, source: string, isKnown: boolean) {
       const own = bucketOf(PER_SOURCE, `${source} ${email}`);
@@ -118,7 +111,6 @@ function bucketOf(limit: Limit, source: string): Bucket {
   return { key: Bun.SHA256.hash(`${limit.name} ${source}`, 'base64url'), limit };
 }
 
-/** When each bucket is full again, in milliseconds since 1970; now for one that is full. */
 async function readBuckets(tx: ReadTx, buckets: readonly Bucket[], now: number) {
   const stored = await findFullAt(
     tx,

@@ -21,7 +21,6 @@ import * as store from './store.ts';
 /** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
 
-/** A link to store, and its token. `link`: the fields that the purpose needs. */
 function newLink(
   { clock }: Pick<Deps, 'clock'>,
   purpose: store.OneTimeLink['purpose'],
@@ -33,10 +32,7 @@ function newLink(
   return { token, row: { userId: null, organizationId: null, role: null, ...link, purpose, hash, ...life } };
 }
 
-/**
- * The path of a new setup link; null once there is a user. Earlier setup links stop working, unless `keepsEarlier`:
- * processes that share a database each print one.
- */
+/** Null once there is a user. `keepsEarlier`: processes that share a database each print one. */
 export function createSetupLink(
   deps: Pick<Deps, 'db' | 'clock'>,
   { keepsEarlier = false } = {},
@@ -133,10 +129,7 @@ export async function createPasswordLink(
   return { user, path: `/dashboard/~/password?token=${token}` };
 }
 
-/**
- * The path of a link by which a member of this organization chooses a new password, for an owner to pass on. Refused for
- * somebody who is in another organization too: its owner would get into that one. Throws `AppError` 404 and 409.
- */
+/** Refused for somebody in another organization too: its owner would get into that one. Throws `AppError` 404 and 409. */
 export async function createMemberPasswordLink(
   deps: AuditDeps,
   organizationId: string,
@@ -199,10 +192,7 @@ export async function choosePassword(
   );
 }
 
-/**
- * Signs in by a link for a new password, where passwords don't work: the way in when the identity provider is away. Takes only
- * links of the command line. Throws `AppError` 404.
- */
+/** For when the identity provider is away. Takes only links of the command line. Throws `AppError` 404. */
 export async function signInByLink(deps: AuditDeps, token: string): Promise<FirstFactor> {
   const { hash, userId, organizationId } = await requireLink(deps, token, 'password');
   if (userId === null || organizationId !== null) throw failure('bad_link');
@@ -232,10 +222,7 @@ export async function invite(deps: AuditDeps, organizationId: string, role: Role
   return `/dashboard/~/invitation?token=${token}`;
 }
 
-/**
- * Joins as the person who is signed in or as a new one. Throws `AppError` 400, 404 for a link that does not work, and
- * 409 for an address with an account, whose person has to sign in first.
- */
+/** Joins as who is signed in, or as a new person. Throws `AppError` 400, 404, and 409 for an address with an account. */
 export async function acceptInvitation(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   token: string,

@@ -17,10 +17,8 @@ import { AppError } from '../lib/app-error.ts';
 import { DAY_MS } from '../lib/time.ts';
 import type { DeletedOrganization, Organization } from './organizations.ts';
 
-// An organization in the trash looks to everybody as if it did not exist. Each way to an organization, and each job's list of
-// due work, has one of these two conditions; `test/users/organization-trash.test.ts` tries them.
+// In the trash it looks as if it did not exist: each way to an organization, and each list of due work, has a condition here.
 
-/** The condition that an organization is not in the trash. */
 export const isLive = isNull(organizations.deletedAt);
 
 /** The condition that the organization of a row is not in the trash. True for a row without an organization. */
@@ -29,7 +27,6 @@ export const isOfLive = (organizationId: SQLWrapper): SQL =>
 
 const { deletedAt, needsSecondFactor, ...columns } = getTableColumns(organizations);
 
-/** The columns of an `Organization`. */
 export const organizationColumns = columns;
 
 /** How long a deleted organization can be restored, in days. */
@@ -99,7 +96,6 @@ export async function isDeleted(tx: ReadTx, id: string): Promise<boolean> {
 
 const oldestFirst = [asc(organizations.createdAt), asc(organizations.id)];
 
-/** Oldest first. */
 export async function listOrganizations(tx: ReadTx): Promise<Organization[]> {
   return await tx
     .select(columns)

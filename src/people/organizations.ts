@@ -30,7 +30,6 @@ export type NewOrganization = Static<typeof NewOrganization>;
 /** The people who may create an organization in the dashboard. `owners`: of another organization. */
 export type OrganizationCreation = 'owners' | 'anyone' | 'nobody';
 
-/** `createdAt`: ISO 8601 with milliseconds, UTC. */
 /** `needsApproval`: publishing needs a second person. */
 export type Organization = Required<NewOrganization> & { createdAt: string; needsApproval: boolean };
 
@@ -47,7 +46,6 @@ export async function createOrganization(
   return organization;
 }
 
-/** An organization that is not stored yet. Throws `AppError` 400 for an invalid field. */
 export function newOrganization(deps: { clock: Clock; ids: Ids }, input: NewOrganization): Organization {
   const { id, name, plan } = requireValid(NewOrganization, input);
   return {
@@ -110,10 +108,7 @@ export async function changeOrganization(
   );
 }
 
-/**
- * Moves an organization to the trash. From the next request on, it looks to everybody as if it did not exist, and its jobs
- * rest. `name`: as a person typed it. Throws `AppError` 400 for another name, and 404.
- */
+/** From the next request on, it looks as if it did not exist. `name`: as a person typed it. Throws `AppError` 400 and 404. */
 export function deleteOrganization(deps: AuditDeps, id: string, name: string): Promise<DeletedOrganization> {
   return deps.db.write(
     async (tx) => {
@@ -130,10 +125,7 @@ export function deleteOrganization(deps: AuditDeps, id: string, name: string): P
   );
 }
 
-/**
- * Takes an organization out of the trash, with everything as it was. `ownerId`: for this person, who must own it. Throws
- * `AppError` 404, which tells others nothing of it.
- */
+/** `ownerId`: for this person, who must own it. Throws `AppError` 404, which tells others nothing of it. */
 export function restoreOrganization(deps: AuditDeps, id: string, ownerId?: string): Promise<Organization> {
   return deps.db.write(
     async (tx) => {

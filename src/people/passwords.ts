@@ -4,8 +4,7 @@ import { randomToken } from '../lib/text.ts';
 import { requireValid } from '../lib/validation.ts';
 import { failure, Password } from './permission.ts';
 
-// The queue of password hashes, and the rules for new passwords. One hash takes a tenth of a second and 64 MiB on a
-// thread of the pool that DNS lookups also use, so only one runs at a time, and only a few wait.
+// A hash takes a tenth of a second and 64 MiB on a thread that DNS look-ups also use: one runs at a time, and few wait.
 
 /** The hash of a password that nobody knows, so that an unknown address takes as long as a known one. */
 export const NOBODYS_HASH =

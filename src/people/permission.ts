@@ -7,8 +7,7 @@ import type { Deps } from './deps.ts';
 import type { Organization } from './organizations.ts';
 import * as store from './store.ts';
 
-// Decides what a session may do. A page asks when its request begins, and again after each wait: in every transaction that
-// writes, and before every call to a provider. A second factor is a property of the session.
+// A page asks when its request begins, and again in every transaction that writes and before every call to a provider.
 
 /** `SIGNED_OUT` is for the dashboard, which answers a form without a session in its own way. */
 export const SIGNED_OUT = 'signed_out';
@@ -48,10 +47,7 @@ export function requireRole(
 export const onlyPublishers = (name: string) =>
   new AccessEnded(403, `Only publishers and owners of ${name} can do this. Ask one of them.`);
 
-/**
- * Throws `AccessEnded` unless the session is open, its account active, and the person a member with the role. 401 with the
- * code `SIGNED_OUT` without a session.
- */
+/** Throws `AccessEnded` unless the session is open, the account active, and the person has the role. */
 async function requirePermission(
   tx: ReadTx,
   { sessionHash, membership }: Permission,
@@ -90,10 +86,7 @@ export function permitted<Given extends Deps>(
 }
 
 export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member'), Type.Literal('writer')]);
-/**
- * A writer writes drafts; a member, whom people know as publisher, also approves and publishes; an owner also manages keys,
- * integrations, triggers, members and settings.
- */
+/** A writer writes drafts; a member also approves and publishes; an owner also manages everything else. */
 export type Role = Static<typeof Role>;
 
 /** Its part before an `@`, without dots and what follows a `+`: many servers deliver all of these to one person. */
@@ -130,7 +123,6 @@ export interface Member extends User {
   byRule: number;
 }
 
-/** A person as the command line prints them. */
 export interface Account extends Omit<Member, 'role' | 'byRule'> {
   organizations: { organizationId: string; organizationName: string; role: Role }[];
 }

@@ -47,10 +47,7 @@ export interface Pending {
 /** The token of a new session, or who has to pass a second factor first. */
 export type FirstFactor = { session: string } | { pending: Pending };
 
-/**
- * What follows the first factor. `source` is the client's address group, `browser` the token of a known browser.
- * Throws `AppError` 401 without telling whether the address or the password is wrong, 403, and 429.
- */
+/** `source`: the client's address group. Throws `AppError` 401, which does not tell what is wrong, 403, and 429. */
 export function signIn(
   deps: AuditDeps & Pick<Deps, 'secrets'>,
   input: PasswordAttempt,
@@ -209,8 +206,7 @@ export async function endAllSessions(deps: AuditDeps, { id }: User): Promise<voi
   );
 }
 
-// A browser that has signed in carries a token, so that others who guess at the account don't lock it out. The token
-// is sealed for one person and one password, and ends with that password. It doesn't sign anybody in.
+// So that others who guess at the account don't lock its browser out. The token ends with the password.
 
 type BrowserDeps = Pick<Deps, 'db' | 'clock' | 'secrets'>;
 

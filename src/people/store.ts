@@ -106,7 +106,6 @@ export async function listMemberships(
     .all();
 }
 
-/** The memberships of a person, also in the trash. */
 export async function listOwnMemberships(tx: ReadTx, userId: string) {
   return await tx.select().from(memberships).where(eq(memberships.userId, userId)).all();
 }
@@ -206,7 +205,6 @@ export async function deleteLinks(tx: WriteTx, purpose: OneTimeLink['purpose'], 
   await tx.delete(oneTimeLinks).where(isMeant).run();
 }
 
-/** The invitations of an organization that still work. */
 export async function countInvitations(tx: ReadTx, organizationId: string, now: Date): Promise<number> {
   const isOpen = gt(oneTimeLinks.expiresAt, now.getTime());
   return tx.$count(oneTimeLinks, and(isInvitationTo(organizationId), isOpen));
@@ -246,10 +244,7 @@ export type Standing = Role | 'blocked';
 
 const isBlocked = sql<number>`(${organizations.needsSecondFactor} = 1 and ${sessions.confirmedAt} is null)`;
 
-/**
- * The role of the person of an open session; null for no member of the organization, and where none is asked for. Undefined
- * for a session that `findSession` does not find. `isKept`: in `write`, where it stays so until the commit.
- */
+/** Null for no member, and where no organization is asked for. Undefined for a session that `findSession` does not find. */
 export async function findStanding(
   tx: ReadTx,
   { sessionHash, organizationId }: { sessionHash: string; organizationId: string | null },

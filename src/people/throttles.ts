@@ -8,7 +8,6 @@ import { throttles } from '../../db/schema/processes.ts';
 interface BoundedTable {
   table: SQLiteTable;
   key: SQLiteColumn;
-  /** In milliseconds since 1970. */
   expiresAt: SQLiteColumn;
 }
 

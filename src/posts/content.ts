@@ -20,8 +20,8 @@ class NeedsContent extends Error {
 }
 
 /**
- * Runs a transaction that derives content. It cannot wait for a thread: for a long text it is rolled back, and runs again
- * with the content of that text.
+ * A transaction cannot wait for the thread: for a long text it is rolled back, and runs again with the content of that
+ * text.
  */
 export async function withContent<Result>(work: (contentOf: ContentOf) => Promise<Result>): Promise<Result> {
   let derived: { contentType: ContentType; markdown: string; content: string } | null = null;

@@ -22,7 +22,6 @@ import { listPostIds, readPosts, toPost } from './store.ts';
 
 // All posts of an organization as text, a few posts at a time, so that it takes the same memory for any number of them.
 
-/** The name of each format's file; Markdown has a file for each post. */
 export const exportNames = {
   json: 'posts.json',
   jsonl: 'posts.jsonl',
@@ -41,10 +40,7 @@ export interface ExportOptions extends Partial<PostSelection> {
 /** Posts that are read at once: at their longest, some tens of megabytes. */
 const BATCH = 25;
 
-/**
- * The posts of the moment when it begins, each once and as it is when its turn comes. Leaves out posts that are deleted,
- * or no longer match, before that. Throws `AppError` 404 for an unknown organization.
- */
+/** The posts of the moment when it begins, each once and as it is when its turn comes. Throws `AppError` 404. */
 export async function* readExport(
   db: Pick<Storage, 'read'>,
   format: ExportFormat,
@@ -74,7 +70,6 @@ export async function* readExport(
   }
 }
 
-/** One file with all posts. `escapeControls` keeps JSON safe to print. */
 export async function* exportText(
   posts: AsyncIterable<OwnedPost>,
   format: Exclude<ExportFormat, 'markdown'>,
@@ -172,10 +167,7 @@ function pathOf({ id, title, contentType, createdAt }: OwnedPost): string {
   return `${contentType}/${parts.join('-')}${hash}.md`;
 }
 
-/**
- * Each field of the front matter is JSON, which is YAML too. The body is the text, between a blank line and a line break.
- * `verbatim`: white space at its ends belongs to it. Tools change a carriage return in a file, so such a text is a field.
- */
+/** Each field of the front matter is JSON, which is YAML too. Tools change a carriage return, so such a text is a field. */
 async function writeMarkdown(post: OwnedPost): Promise<string> {
   const { id, title, contentType, status, createdAt, updatedAt, sourceMetadata } = post;
   const { isDateSet, content, markdown } = post;

@@ -46,11 +46,7 @@ export const MAX_FOUND = 1_000;
 
 export type Found = Awaited<ReturnType<typeof searchPosts>>;
 
-/**
- * Finds posts whose title or text contains every word of the query; newest first, `selection.limit` on a page. The last
- * word may be unfinished, unless it is the only one and more than `maxFound` posts have it. `isCut`: more posts match;
- * they were added before these. `keep`: which of these posts count.
- */
+/** Newest first. The last word may be unfinished unless it is too common. `isCut`: more posts match. `keep`: which count. */
 export async function searchPosts(
   tx: ReadTx,
   organizationId: string,
@@ -70,8 +66,7 @@ export async function searchPosts(
       contentTypes: types.length < contentTypes.length ? types : null,
       limit: maxFound + 1,
     });
-  // The engine may read all posts with an unfinished word before it returns the first, so a common word is not searched
-  // for like that. Several words seldom are as common, and to search for them twice takes longer.
+  // A common unfinished word is not searched for: the engine may read all posts with it before it returns the first.
   const isUnfinished = mayBeUnfinished(words);
   const isAlone = words.length === 1;
   const found = await find(isUnfinished && !isAlone);
@@ -106,7 +101,6 @@ export const listedStatuses = ['draft', 'scheduled', 'published'] as const;
 export type ListedStatus = (typeof listedStatuses)[number];
 
 export interface ListFilter {
-  /** Absent: all. */
   status: ListedStatus | undefined;
   contentType: ContentType | undefined;
   /** Only posts with a suggestion that waits. */
@@ -118,9 +112,7 @@ export interface ListFilter {
 
 export interface ListedPost extends Post {
   schedule: Schedule | null;
-  /** A trigger has a newer text. */
   hasNewVersion: boolean;
-  /** The number of changes that holders of keys propose. */
   suggestedChanges: number;
 }
 
@@ -253,7 +245,6 @@ async function listOwnPage(
   return { posts: ids.flatMap((id) => byId.get(id) ?? []), totalItems: total?.number ?? 0, isCut: false };
 }
 
-/** Those of these posts that a trigger has a newer text for. */
 async function listNewer(tx: ReadTx, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const isListed = and(inArray(drafts.postId, dialectOf(tx).listed(ids)), isNotNull(drafts.suggestion));
@@ -261,7 +252,6 @@ async function listNewer(tx: ReadTx, ids: readonly string[]): Promise<Set<string
   return new Set(rows.map(({ id }) => id));
 }
 
-/** How many changes holders of keys propose for each of these posts, where there are any. */
 async function countProposed(tx: ReadTx, ids: readonly string[]): Promise<Map<string, number>> {
   if (ids.length === 0) return new Map();
   const { postId } = postSuggestions;
@@ -315,7 +305,6 @@ export async function countDraftsToReview(tx: ReadTx, organizationId: string): P
 
 export type PostNumbers = Awaited<ReturnType<typeof countPosts>>;
 
-/** An organization's posts by what a person can filter by. */
 export async function countPosts(tx: ReadTx, organizationId: string) {
   const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
   const [{ totalItems: all }, allDrafts, scheduled, trash, suggestions] = await Promise.all([

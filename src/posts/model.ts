@@ -24,7 +24,6 @@ export const postStatuses: readonly PostStatus[] = PostStatus.anyOf.map((choice)
 export type ContentType = (typeof CONTENT_TYPES)[number];
 
 interface ContentTypeRules {
-  /** As people read it. */
   name: string;
   /** Published posts appear on the public page, in feeds, and to agents, and hooks tell of their changes. */
   isPublic: boolean;
@@ -86,10 +85,7 @@ export const Post = Type.Object(
 );
 export type Post = Static<typeof Post>;
 
-/**
- * A post with its organization. `isDateSet`: publishing keeps `createdAt`; otherwise it becomes the time of the first
- * publication.
- */
+/** `isDateSet`: publishing keeps `createdAt`; otherwise it becomes the time of the first publication. */
 export type OwnedPost = Post & { organizationId: string; isDateSet: boolean };
 
 /** The post with this status. A first publication sets its date, unless somebody did. */
@@ -203,14 +199,11 @@ export const PUBLIC_POSTS: PostSelection = {
 export const isPublic = ({ status, contentType }: Pick<Post, 'status' | 'contentType'>) =>
   status === 'published' && contentTypeRules[contentType].isPublic;
 
-/** `page` counts from 1. */
 export interface PageSelection extends PostSelection {
   limit: number;
   page: number;
   sort: 'asc' | 'desc';
 }
-
-// Limits of a post, whoever writes it.
 
 /** In characters (UTF-16 units); metadata as JSON. */
 export const MAX_TITLE = 500;
@@ -282,8 +275,8 @@ function badTime(text: unknown): string {
 }
 
 /**
- * True if the value takes more than `MAX_METADATA` characters as JSON even without quotes and brackets. Looks at no more of
- * it: aliases of YAML can repeat a part billions of times, or put a value into itself.
+ * Looks at no more than `MAX_METADATA` characters: aliases of YAML can repeat a part billions of times, or nest
+ * themselves.
  */
 function isLong(value: unknown): boolean {
   let length = 0;

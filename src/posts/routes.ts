@@ -151,10 +151,7 @@ function plainName(name: string): string {
   return name.replace(/\[.*$/s, '').replaceAll(/[\W_]/g, '').toLowerCase();
 }
 
-/**
- * Reads the query for the validation. Elysia itself would split commas, read `0x10` as a number, and let the last of a
- * parameter win.
- */
+/** Elysia itself would split commas, read `0x10` as a number, and let the last of a parameter win. */
 function strictQuery({ properties }: TObject) {
   const plainNames = new Map(Object.keys(properties).map((name) => [plainName(name), name]));
   return (context: { request: Request; query: unknown }): void => {
@@ -194,7 +191,6 @@ async function renderPage(
   return rendered(toJson({ posts, pagination: paginate(totalItems, selection) }));
 }
 
-/** The body of a get-one response: the post, or null (section 4.2 of the spec). */
 async function renderPost(
   db: Pick<Storage, 'read'>,
   organizationId: string,
@@ -229,7 +225,6 @@ const OVERHEAD_BYTES = 2048;
 interface Answer {
   /** The version of the database, from before anything was read for the response. */
   version: number;
-  /** The pattern of the route, for metrics. */
   route: string;
   repeatVerdict: RepeatVerdict;
   response: Response;
@@ -238,10 +233,7 @@ interface Answer {
 
 export type Repeats = ReturnType<typeof createRepeats>;
 
-/**
- * Gives responses of the content API again to equal requests, until any process commits anything. A change of a post or
- * of a key is a commit, so it shows in the next response.
- */
+/** Gives responses again to equal requests until any process commits. A change of a post or a key is a commit. */
 export function createRepeats(
   { version }: Pick<Storage, 'version'>,
   { verifications, verificationDurations }: Pick<Metrics, 'verifications' | 'verificationDurations'>,

@@ -25,10 +25,7 @@ export interface Scheduled extends Pick<ZonedTime, 'clockChange'> {
   schedule: Schedule;
 }
 
-/**
- * Schedules a draft, or changes its schedule. `check` may throw, in the transaction that writes. Throws `AppError` 400 with
- * the invalid field, 404, 409 `post_is_published`, and as `requireApproved` does.
- */
+/** `check` may throw, in the transaction that writes. Throws `AppError` 400, 404, 409, and as `requireApproved` does. */
 export async function schedulePost(
   deps: AuditDeps,
   postId: string,
@@ -68,7 +65,6 @@ export async function insertSchedule(
   return schedule;
 }
 
-/** Throws `AppError` 400 with the invalid field. */
 export function readTime({ publishAt, timeZone }: GivenTime, now: Date): ZonedTime {
   if (knownZone(timeZone) === null)
     throw invalidField('timeZone', 'must be an IANA name, such as Europe/Berlin');
@@ -82,10 +78,7 @@ export function readTime({ publishAt, timeZone }: GivenTime, now: Date): ZonedTi
   return parsed;
 }
 
-/**
- * The draft stays a draft. False when it has no schedule. `check` may throw, in the transaction that writes. Throws `AppError`
- * 404.
- */
+/** The draft stays a draft. False when it has no schedule. Throws `AppError` 404, and what `check` throws. */
 export function cancelSchedule(
   deps: AuditDeps,
   postId: string,
@@ -108,9 +101,8 @@ const BATCH = 100;
 type PublishDeps = AuditDeps & Pick<Deps, 'elapsed' | 'ids'>;
 
 /**
- * Publishes the drafts that are due, each once, and none early when the wall clock jumps. `runningSince`: posts that were due
- * before it are late because Tidings was not running. A post that fails does not hold up the others. One that lost its approval
- * stays a draft without a schedule, and Tidings asks for its approval.
+ * Each once, and none early when the wall clock jumps. `runningSince`: posts due before are late, as Tidings was not
+ * running.
  */
 export async function publishDuePosts(
   deps: PublishDeps,
@@ -176,8 +168,6 @@ function lateness({ publishAt }: Schedule, now: Date, runningSince: Date): strin
   const reason = publishAt < runningSince.getTime() ? ': Tidings was not running' : '';
   return ` ${span(lateMs)} late${reason}`;
 }
-
-// The rows.
 
 export type Schedule = typeof postSchedules.$inferSelect;
 

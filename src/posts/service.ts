@@ -51,11 +51,7 @@ interface PostEdit {
 /** For services that change texts, and record each version. */
 type WritingDeps = AuditDeps & Pick<Deps, 'ids' | 'publicUrl'>;
 
-/**
- * A change of a published post may have to wait for approval: then the post is returned as it is. Throws `AppError` 400 with the
- * invalid field, 404, what `merge` throws, 409 `post_published` for an autosave of a published post, and as `requireApproved` and
- * `holdChange` do. `organizationId`: 404 for a post of another one.
- */
+/** A published post may have to wait for approval: then it is returned as it is. Throws `AppError` 400, 404 and 409. */
 export function editPost(
   deps: WritingDeps,
   postId: string,
@@ -105,10 +101,7 @@ export function editPost(
   );
 }
 
-/**
- * Publishes a post or makes it a draft again, and ends its schedule. The post is written with its other fields as given.
- * False when nothing changes: then nothing is written. Throws as `requireApproved` does.
- */
+/** Ends its schedule. False when nothing changes: then nothing is written. Throws as `requireApproved` does. */
 export async function setStatus(
   tx: WriteTx,
   deps: AuditContext,
@@ -134,16 +127,11 @@ export async function setStatus(
 interface Creation {
   /** Of an autosave: the form makes it, so that the draft is created once. */
   mark?: string;
-  /** Publishes the post at once. */
   isPublished?: boolean;
-  /** Schedules the draft. */
   schedule?: GivenTime;
 }
 
-/**
- * A post by a person: a draft, unless it is published at once. The same `mark` of the same person returns the draft that
- * it made before, unchanged. Throws `AppError` 400 with the invalid field, and 404 for an unknown organization.
- */
+/** A draft, unless it is published at once. The same `mark` returns the draft that it made before. Throws 400 and 404. */
 export async function createPost(
   deps: WritingDeps,
   organizationId: string,
@@ -190,10 +178,7 @@ interface Restored {
   previousId: string | null;
 }
 
-/**
- * Puts the text of an earlier version into the post, as a new version, unless it waits for approval. `check` may throw, in the transaction that writes. Throws
- * `AppError` 404, and as `holdChange` does.
- */
+/** As a new version, unless it waits for approval. Throws `AppError` 404, as `holdChange`, and what `check` throws. */
 export function restoreVersion(
   deps: Omit<WritingDeps, 'publicUrl'>,
   postId: string,
@@ -241,9 +226,8 @@ function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text)
 const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
 
 /**
- * Sets the date of a post, which is its place in the list. Null: its first publication will set it; the post must be a
- * draft. `check` may throw, in the transaction that writes. Throws `AppError` 400 with the invalid field, 404, and 409
- * `post_is_published`.
+ * Its place in the list. Null: its first publication will set it. Throws `AppError` 400, 404, 409, and what `check`
+ * throws.
  */
 export async function datePost(
   deps: Omit<WritingDeps, 'publicUrl'>,
@@ -306,7 +290,6 @@ export async function deletePost(
   });
 }
 
-/** The post must be settled. */
 async function moveToTrash(tx: WriteTx, deps: AuditContext, post: OwnedPost): Promise<void> {
   await requirePublisher(tx, deps, post);
   const now = deps.clock.now();

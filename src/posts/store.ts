@@ -63,7 +63,6 @@ function searchWordsOf({ title, content }: { title: string; content: string }): 
   return changed.length === 0 ? null : changed.join('\n').slice(0, MAX_LENGTH).toWellFormed();
 }
 
-/** The number of posts in a selection, and a text that changes whenever one of them does. */
 interface Tally {
   totalItems: number;
   version: string;
@@ -110,7 +109,6 @@ export async function listPostPage(
   return { ...tally, posts: await readWindow(tx, organizationId, selection, tally.totalItems) };
 }
 
-/** By filter and direction. */
 const pageStatements = prepared(() => new Map<string, ReturnType<typeof buildPageStatement>>());
 
 /** Of a known number of posts, the second half is read from the end backwards: the last page costs as much as the first. */
@@ -164,7 +162,6 @@ function matches(organizationId: string | Placeholder, { statuses, contentTypes:
   );
 }
 
-/** The post, when it is in the organization and matches the selection. */
 export async function findPost(
   tx: ReadTx,
   organizationId: string,
@@ -176,7 +173,6 @@ export async function findPost(
   return statuses.includes(found.status) && types.includes(found.contentType) ? toPost(found) : null;
 }
 
-/** A post of any organization. */
 export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | null> {
   return (await statements(tx).byId.get({ postId })) ?? null;
 }

@@ -78,7 +78,6 @@ export async function listOpenChanges(
     .all();
 }
 
-/** The number of an organization's. */
 export async function countOpenChanges(tx: ReadTx, organizationId: string): Promise<number> {
   const counted = await tx
     .select({ number: count() })
@@ -93,13 +92,11 @@ async function deleteSuggestedChange(tx: WriteTx, id: string): Promise<void> {
   await tx.delete(postSuggestions).where(eq(postSuggestions.id, id)).run();
 }
 
-// Changes that holders of API keys propose. A person decides about each; until then the post stays as it is. The newer
-// text that a trigger has for a post is another matter: `drafting/suggestions.ts`.
+// A person decides about each. The newer text that a trigger has for a post is in `drafting/suggestions.ts`.
 
 export const MAX_SUGGESTIONS_OF_POST = 10;
 export const MAX_SUGGESTIONS = 200;
 
-/** In characters. */
 const MAX_NOTE = 1_000;
 const MAX_KEY_NAME = 100;
 
@@ -129,10 +126,7 @@ export interface Proposed {
   post: OwnedPost;
 }
 
-/**
- * Stores a change of a post, of any status, for a person to decide about. Throws `AppError` 400 with the invalid field,
- * 404 for a post of another organization as for an unknown one, and 409 `too_many_suggestions`.
- */
+/** For a person to decide about. Throws `AppError` 400, 404, and 409 `too_many_suggestions`. */
 export async function suggestChange(
   deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'>,
   organizationId: string,
@@ -198,10 +192,7 @@ export function suggestedText(
 /** The author of the assistant's suggestions, in place of an API key. */
 const ASSISTANT = { keyId: 'assistant', keyName: 'Assistant' };
 
-/**
- * Puts lines that the assistant worded beside a post, in place of its suggestion that waits. Unless `isWhole`, the lines of
- * that one stay in it.
- */
+/** In place of its suggestion that waits. Unless `isWhole`, the lines of that one stay in it. */
 export async function replaceRewrites(
   tx: WriteTx,
   { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
@@ -229,11 +220,7 @@ interface Accepted {
   previousId: string | null;
 }
 
-/**
- * Puts the suggested text into the post as a new version, unless it waits for approval; the status stays, and so do other
- * suggestions. Throws `AppError` 404, 409 `post_changed` when the post is no longer the one of `seen`, its `updatedAt`, and as
- * `holdChange` does.
- */
+/** As a new version, unless it waits for approval. Throws `AppError` 404, and 409 unless the post is that of `seen`. */
 export async function acceptChange(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   id: string,

@@ -18,10 +18,7 @@ import { deletePostRow, getPost, readPost, recordPost, writeAbout, writePost } f
 
 // Posts that people deleted. `deletePost` of `service.ts` moves them to the trash.
 
-/**
- * Takes a post out of the trash, with its text and date as they were. It is a draft where it may not be public. Throws `AppError` 404, and 409
- * `post_id_taken` when an import created a post with the id meanwhile.
- */
+/** A draft where it may not be public. Throws `AppError` 404, and 409 `post_id_taken` when an import took the id. */
 export function restorePost(deps: AuditDeps, postId: string): Promise<Post> {
   return writeAbout(deps.db, { postId }, async (tx) => {
     const deleted = await findDeletedPost(tx, postId);
@@ -107,10 +104,7 @@ export async function eraseDeletedPost(
 /** Posts of a step. Their versions go with them. */
 const STEP_POSTS = 10;
 
-/**
- * Deletes everything for good that was in an organization's trash at `seenAt`. Each commit records how many posts it deleted. Returns the
- * number of posts.
- */
+/** Each commit records how many posts it deleted. Returns the number of posts. */
 export async function emptyTrash(
   deps: AuditDeps,
   organizationId: string,
@@ -138,8 +132,6 @@ function notInTrash(postId: string): AppError {
   });
 }
 
-// The rows.
-
 export type DeletedPost = typeof deletedPosts.$inferSelect;
 
 /** Inserts a post into the trash. It replaces an earlier one of this id, which an import had created again. */
@@ -147,12 +139,10 @@ export async function insertDeletedPost(tx: WriteTx, row: DeletedPost): Promise<
   await tx.insert(deletedPosts).values(row).onConflictDoUpdate({ target: deletedPosts.id, set: row }).run();
 }
 
-/** Removes and returns a post. */
 async function takeDeletedPost(tx: WriteTx, postId: string): Promise<DeletedPost | null> {
   return (await tx.delete(deletedPosts).where(eq(deletedPosts.id, postId)).returning().get()) ?? null;
 }
 
-/** A post of any organization. */
 export async function findDeletedPost(tx: ReadTx, postId: string): Promise<DeletedPost | null> {
   const isIt = and(eq(deletedPosts.id, postId), isOfLive(deletedPosts.organizationId));
   return (await tx.select().from(deletedPosts).where(isIt).get()) ?? null;

@@ -28,7 +28,6 @@ type Versioned = PostText &
   Pick<OwnedPost, 'id' | 'organizationId' | 'updatedAt'> & { sourceMetadata?: OwnedPost['sourceMetadata'] };
 
 export interface PostChange {
-  /** Null for a new post. */
   before: Versioned | null;
   after: Versioned;
   origin: PostVersion['origin'];
@@ -52,10 +51,7 @@ export async function latestVersion(tx: ReadTx, postId: string): Promise<PostVer
   return (await newest.get()) ?? null;
 }
 
-/**
- * Records a change of the text, in the transaction of the change. Keeps the text before it as well, if no version has
- * it yet. Returns the id of the version with the text before; null for a new post and an unchanged text.
- */
+/** Keeps the text before it as well, if no version has it, and returns the id of that version; null for an unchanged text. */
 export async function recordVersion(
   tx: WriteTx,
   { clock, ids, actor }: VersionContext,

@@ -160,7 +160,6 @@ function readAppearance({ form }: Visit): Preferences {
   return { theme, density, fixedZone, hasShortcuts: shortcuts };
 }
 
-/** Those in the trash that the person can restore. */
 const readDeleted = ({ deps, user }: UserVisit) =>
   deps.db.read((tx) => listDeletedOrganizations(tx, deps.clock.now(), { ownerId: user.id }));
 

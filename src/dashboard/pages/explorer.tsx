@@ -258,7 +258,6 @@ function requireSendable({ operation, postId, etag }: Choices): void {
   if (Object.keys(fields).length > 0) throw new AppError(400, 'The request cannot be sent.', { fields });
 }
 
-/** The displayed part of a body. */
 const MAX_SHOWN_BYTES = 256 * 1024;
 
 type Exchange = Awaited<ReturnType<typeof send>>;
@@ -360,7 +359,6 @@ function sizeOf(bytes: number): string {
     : `${Math.round(bytes / 1_000).toLocaleString('en')} kB`;
 }
 
-/** The pages before and after the list in the response. */
 function pagesOf({ status, text, isCut }: Exchange): {
   previousPage?: number | null;
   nextPage?: number | null;

@@ -22,13 +22,10 @@ import { problemOf } from './integrations/subpage.tsx';
 import { describeBulk } from './posts/list.tsx';
 import { typeOptions } from './posts/words.tsx';
 
-// Imports of past releases: the form that starts one, how far it is, and the drafts that it wrote.
-
 const historyScript = scriptAsset('history.js', script);
 
 const PATH = '/dashboard/:organizationId/import';
 
-/** How many posts the page lists. */
 const MAX_LISTED = 20;
 
 /** More than a repository has releases. */
@@ -172,7 +169,6 @@ function showImport(error?: AppError) {
   );
 }
 
-/** The form that imports the past releases of a repository. */
 export function ImportReleases({ error }: { error?: AppError | undefined }) {
   const { form, url } = useVisit();
   return (
@@ -196,7 +192,6 @@ export function ImportReleases({ error }: { error?: AppError | undefined }) {
   );
 }
 
-/** Such as "20 newest releases". */
 function describeRequest({ releases, since }: Pick<History, 'releases' | 'since'>, zone: string): string {
   if (releases !== null) return releases === 1 ? 'Newest release' : `${releases} newest releases`;
   return since === null ? 'All releases' : `Releases since ${formatDay(since, zone)}`;

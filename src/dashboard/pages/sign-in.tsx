@@ -126,8 +126,8 @@ function tokenOf({ form, url }: Visit): string {
 }
 
 /**
- * Counts a sign-in that was refused, for the audit log. Returns the refusal; throws other failures again. `isBounded`: something
- * bounds how often, such as the queue of hashes, so it is written at once; otherwise a flood must not become one of commits.
+ * Returns the refusal. `isBounded`: something bounds how often, so it is written at once; else a flood would be of
+ * commits.
  */
 export async function countRefusal(
   { deps, guard, clientAddress }: Visit,

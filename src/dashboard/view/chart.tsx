@@ -49,10 +49,7 @@ const tenths = (number: number) => Math.round(number * 10) / 10;
 const box = (x: number, bottom: number, width: number, height: number) =>
   `M${tenths(x)} ${tenths(bottom)}h${tenths(width)}v${-tenths(height)}h${-tenths(width)}z`;
 
-/**
- * A bar for each day. `label` describes the picture. The script shows a day's value; screen readers get a table.
- * `hrefOf`: the page about a day.
- */
+/** The script shows a day's value; screen readers get a table. `hrefOf`: the page about a day. */
 export function Chart(props: {
   days: readonly DayCounts[];
   label: string;

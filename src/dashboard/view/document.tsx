@@ -72,7 +72,6 @@ export interface View {
   scripts?: readonly Asset[];
   /** The address that a browser without scripts goes to by itself. */
   refresh?: { seconds: number; to: string } | undefined;
-  /** Ends the session of the browser. */
   isSignedOut?: boolean;
   /** For a page outside an organization with more than one form. */
   isWide?: boolean;
@@ -80,7 +79,6 @@ export interface View {
   pieces?: AsyncIterable<VNode> | undefined;
 }
 
-/** A piece of a page, which the script inserts. */
 export interface Fragment {
   kind: 'fragment';
   body: ComponentChildren;
@@ -93,13 +91,11 @@ interface About extends Head, Omit<View, 'kind' | 'title' | 'body'> {
   tab?: Tab;
   /** Outside an organization: a heading and a line, without what else stands above a page. */
   isSheet?: boolean;
-  /** Of an element around all. */
   class?: string;
   /** The failure that the page shows, which sets the status and headers. A refused form is named in the title. */
   error?: AppError | null | undefined;
 }
 
-/** A page: its head and its content. */
 export function view(about: About, ...content: ComponentChildren[]): View {
   const { title, heading = title, crumbs, tag, facts, actions, more, ...options } = about;
   const { tab, isSheet, class: kind, error, ...rest } = options;
@@ -132,10 +128,7 @@ export function Streamed() {
   return <div class="pieces" dangerouslySetInnerHTML={{ __html: STREAMED }} />;
 }
 
-/**
- * The bytes of a page whose pieces are made while it is sent. A piece that fails is the last one: the status is sent
- * already, so `describe` makes a sentence of the failure. When the client leaves, no further piece is made.
- */
+/** A piece that fails is the last: the status is sent already, so `describe` makes a sentence of it. */
 export async function* streamPage(
   html: string,
   pieces: AsyncIterable<VNode>,
@@ -165,7 +158,6 @@ export interface Notice {
   undo: string | null;
 }
 
-/** A page as HTML. Without a frame it is a sheet in the middle. */
 export function renderPage(
   { title, body, description, scripts = [], refresh, isWide = false, isSignedOut = false }: View,
   visit: Visit,
@@ -269,10 +261,7 @@ export function renderFragment({ body }: Fragment, visit: Visit): string {
   return toHtml(h(Pieces, {}, body), visit);
 }
 
-/**
- * HTML without bidirectional overrides, embeddings and isolates, which reorder the text outside their element. Forms
- * keep every character that they hold.
- */
+/** Without bidirectional overrides, which reorder text outside their element. Forms keep every character. */
 function toHtml(node: VNode, visit: Visit): string {
   const reordering = /<textarea\b[^>]*>[^<]*|\bvalue="[^"]*"|[\u202a-\u202e\u2066-\u2069]/g;
   const html = render(<ForVisit visit={visit}>{node}</ForVisit>);

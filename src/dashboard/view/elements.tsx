@@ -12,7 +12,6 @@ export { count as counted } from '../../lib/text.ts';
 
 /** The context of every component of a page. */
 export interface PageContext extends MemberVisit {
-  /** When the page was rendered. */
   now: Date;
 }
 
@@ -73,7 +72,6 @@ export function Section({
   );
 }
 
-/** Content that a person opens to see. */
 export function More(props: {
   label: ComponentChildren;
   isOpen?: boolean;
@@ -89,7 +87,6 @@ export function More(props: {
   );
 }
 
-/** Content beside a column of details. */
 export function Columns({ children, details }: { children: ComponentChildren; details: ComponentChildren }) {
   return (
     <div class="columns">
@@ -119,7 +116,6 @@ export function Facts({ facts, kind }: { facts: readonly Fact[]; kind?: 'row' | 
   );
 }
 
-/** A choice among a few views of a list, each with its own address. */
 export function Segments(props: {
   label: string;
   items: readonly { to: string; label: ComponentChildren; isCurrent: boolean }[];

@@ -6,7 +6,6 @@ import { type FieldState, type FieldStates, formState, labelsOf, type Problem } 
 import { EditConflict, type EditWords } from './difference.tsx';
 import { useHref, useVisit } from './elements.tsx';
 
-/** The problem of one field; null without one. */
 export const fieldProblem = (id: string, error: string | null | undefined): Problem | null =>
   error == null ? null : [{ id, error }];
 
@@ -23,7 +22,6 @@ interface FormProps {
   layout?: string;
   /** The response shows something once, so sending the form again must do nothing. */
   isOnce?: boolean;
-  /** It has a field of the type `file`. */
   isUpload?: boolean;
   /** The button's label while the response takes its time. The script sets it. */
   busy?: string | undefined;
@@ -74,10 +72,7 @@ type Controls<Schema extends TObject> = {
   [Name in keyof FieldStates<Schema>]?: (field: FieldState) => ComponentChildren;
 };
 
-/**
- * A form of a schema, which shows each field that has a label. `values`: default, those that were sent. `edits`: what it
- * changes, as stored. `ids`: of fields whose name another form of the page has too. `submission.ts` reads it.
- */
+/** Shows each field that has a label. `values`: default, those sent. `edits`: what it changes. `submission.ts` reads it. */
 export function FormOf<Schema extends TObject>({
   schema,
   hidden,
@@ -130,7 +125,6 @@ function textsIn(stored: Fields, sent: URLSearchParams | null): Record<string, s
   return Object.fromEntries([...entries.filter(([, value]) => typeof value === 'string'), ...(sent ?? [])]);
 }
 
-/** A field of a schema that is on or off. */
 export function Switch({ value, label, name, hint }: FieldState) {
   return <Toggle {...{ label, name, hint }} isOn={value !== undefined} />;
 }
@@ -334,7 +328,6 @@ export function Choice({
   );
 }
 
-/** Something that is on or off. */
 export function Toggle({
   label,
   name,

@@ -3,7 +3,6 @@ import { counted, Icon, type IconName, Link, useHref, useVisit } from './element
 
 // The navigation beside every page of an organization.
 
-/** Data of the navigation beside the visit. */
 export interface Frame {
   mayCreateOrganization: boolean;
   drafts: number;

@@ -25,7 +25,6 @@ export const statusColumn: Column<{ status: string }> = {
   cell: ({ status }) => <Status status={status} />,
 };
 
-/** When each row was made. */
 export const dateColumn = (title = 'Date'): Column<{ createdAt: string | null }> => ({
   title,
   class: 'end dim',
@@ -41,7 +40,6 @@ interface Selection<Row> {
 }
 
 interface Body<Row> {
-  /** A column that is false or null is left out. */
   columns: readonly (Column<NoInfer<Row>> | false | null)[];
   rows: readonly Row[];
   selection?: Selection<Row> | undefined;
@@ -49,7 +47,6 @@ interface Body<Row> {
   marksOf?: (row: Row) => { id?: string };
 }
 
-/** `kind`: a class of the table. */
 export function Table<Row>({ caption, kind = '', ...body }: Body<Row> & { caption: string; kind?: string }) {
   return (
     <div class="card">
@@ -114,8 +111,8 @@ export function Rows<Row>({ columns, rows, selection, marksOf = () => ({}) }: Bo
 }
 
 /**
- * The form of a table with `selection`: its buttons, such as `<button name="action" value="publish" class="button">`, act on
- * the selected rows, which it posts as `selected`. The script hides it while no row is selected.
+ * The form of a table with `selection`: its buttons act on the selected rows, `selected`. The script hides it without
+ * any.
  */
 export function SelectionBar({ id, to, children }: { id: string; to: string; children: ComponentChildren }) {
   return (

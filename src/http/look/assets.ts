@@ -17,7 +17,6 @@ export interface Asset {
   content: Rendered;
 }
 
-/** All of them, for the routes. */
 export const assets: Asset[] = [];
 
 function asset(name: string, type: string, body: Buffer<ArrayBuffer>): Asset {

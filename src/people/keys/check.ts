@@ -29,7 +29,6 @@ export async function requireApiKey(
   return holder;
 }
 
-/** The 403 for a key that is bound to no organization or to another. */
 export function foreignOrganization(): AppError {
   return new AppError(403, 'Forbidden: organization access denied');
 }
@@ -68,15 +67,10 @@ function unauthorized(message: string): AppError {
   return new AppError(401, message, { headers: { 'www-authenticate': 'Bearer' } });
 }
 
-// Decides who reads the posts of an organization: the holder of one of its keys, or a request that the server itself made.
-
 /** Requests that need no key, each with the one organization whose posts it may read. */
 const keyless = new WeakMap<Request, string>();
 
-/**
- * Lets this request read the posts of one organization without a key. The caller must have checked that the person may
- * see them. The permission belongs to the object, not to its content, so no client can send or repeat it.
- */
+/** The caller must have checked the person. The permission belongs to the object, so no client can send or repeat it. */
 export function allowReading(request: Request, organizationId: string): Request {
   keyless.set(request, organizationId);
   return request;

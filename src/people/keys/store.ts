@@ -40,7 +40,6 @@ async function findGrant(
   return row ? { permissions: JSON.parse(row[0]), expiresAt: row[1], revokedAt: row[2] } : null;
 }
 
-/** Throws `AppError` 404. */
 async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
   const key = await tx.select().from(apiKeys).where(eq(apiKeys.id, id)).get();
   if (key === undefined) throw notFound('key', id);
@@ -84,7 +83,6 @@ export interface ApiKey extends Omit<KeyRow, 'hash' | 'revokedAt'> {
   status: 'active' | 'expired' | 'revoked';
 }
 
-/** A new key with its value. `warning` is set when the API may refuse it. */
 export type CreatedKey = NewKey & { id: string; key: string; warning?: KeyWarning };
 
 /** `refused`: Unkey answered `code` for the new key; `permission` is missing from the root key. */
@@ -106,16 +104,10 @@ export interface KeyHolder {
   organizationId: string | null;
 }
 
-/**
- * Gives the same verdict once more, for a database of the same `version`, and records the use. False: the key has
- * expired meanwhile.
- */
+/** Gives the same verdict for a database of the same `version`, and records the use. False: the key has expired. */
 export type RepeatVerdict = () => boolean;
 
-/**
- * The result of checking a key. Without `repeat` it holds for one request alone. `limited` carries the limit's code, and
- * the headers that describe it.
- */
+/** Without `repeat` it holds for one request alone. `limited` carries the limit's code and headers. */
 export type Verdict =
   | ({ outcome: 'valid'; repeat?: RepeatVerdict } & KeyHolder)
   | { outcome: 'invalid' }
@@ -267,10 +259,7 @@ function toApiKey({ hash, revokedAt, ...key }: KeyRow, now: Date): ApiKey {
 /** The least time between two stored uses of a key: the precision of "last used". */
 const GRAIN_MS = 60_000;
 
-/**
- * Collects the times of use in memory, so that no request waits for a write. The first use after a quiet minute is due at
- * once, further ones a minute later. The latest of all processes counts.
- */
+/** Times of use wait in memory: the first after a quiet minute is due at once, further ones a minute later. */
 export class KeyUsage {
   readonly #pending = new Map<string, Date>();
   readonly #written = new Map<string, number>();
@@ -297,10 +286,7 @@ export class KeyUsage {
 
 export type KeyDeps = AuditDeps & { readonly ids: Ids };
 
-/**
- * Keeps the keys: in our own table, or at Unkey. Both pass the same contract suite.
- * Every call throws `KeyServiceUnavailable` when Unkey cannot be reached or its response makes no sense.
- */
+/** In our own table, or at Unkey. Both pass the same contract suite. Throws `KeyServiceUnavailable` without Unkey. */
 export interface KeyService {
   /** How long a revoked or deleted key can still work; in rare cases longer, unless it is 0. */
   readonly revocationDelayS: number;
@@ -308,14 +294,10 @@ export interface KeyService {
   as(caller: Partial<Pick<KeyDeps, 'actor' | 'db'>>): KeyService;
   /** Checks a key of 1 to 512 characters for `permission`. Keeps no verdict; equal checks at the same time can share one. */
   verifyKey(key: string, permission: string): Promise<Verdict>;
-  /**
-   * True if a key that `verifyKey` has accepted still holds. `isKept`: in `write`, where it does until the commit. Unkey's keys
-   * are in no transaction of ours: there, what `verifyKey` said last counts.
-   */
+  /** True if a key that `verifyKey` has accepted still holds. Unkey's keys are in no transaction: its last verdict counts. */
   isStillValid(tx: ReadTx, keyId: string, permission: string, isKept: boolean): Promise<boolean>;
   /** Throws `AppError` 404 for an unknown organization and 400 for an invalid field. */
   createKey(input: NewKey): Promise<CreatedKey>;
-  /** Every key of the organization, newest first. */
   listKeys(organizationId: string): Promise<ApiKey[]>;
   /** Keeps the key in the list. Revoking again is no error. Throws `AppError` 404. */
   revokeKey(keyId: string): Promise<ApiKey>;

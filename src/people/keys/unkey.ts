@@ -35,7 +35,6 @@ export const MAX_CALLS = Math.ceil(maxRequests / 2);
 /** Of these, calls for keys that were valid before, and for others: each leaves a quarter to the other. */
 export const MAX_OF_KIND = Math.ceil((MAX_CALLS * 3) / 4);
 
-/** Calls of each kind that wait for their turn. */
 export const MAX_WAITING = 10 * MAX_CALLS;
 
 const MAX_KNOWN = 10_000;
@@ -47,18 +46,13 @@ interface Lane {
   readonly waiting: (() => void)[];
 }
 
-/**
- * Bounds the calls of `verify`, and shares one call among requests with the same key and permission while it is under way.
- * Keeps no verdict; a key that was valid only has its turn before keys that nobody knows, so that these can't hold it up.
- * Every call must end, because those that wait need its place. Throws when too many wait.
- */
+/** Shares one call among requests with the same key. A key that was valid before goes before keys that nobody knows. */
 export function shareVerifications(verify: Verify): Verify {
   const underWay = new Map<string, Promise<Verdict>>();
   const known = new BoundedMap<number | bigint, true>(MAX_KNOWN);
   const valid: Lane = { calls: 0, waiting: [] };
   const unknown: Lane = { calls: 0, waiting: [] };
 
-  /** Starts what may start. */
   function startNext(): void {
     for (const lane of [valid, unknown]) {
       while (lane.calls < MAX_OF_KIND && valid.calls + unknown.calls < MAX_CALLS) {
@@ -108,10 +102,7 @@ const FIRST_CHECK_MS = 2 * MANAGEMENT_TIMEOUT_MS;
 /** Unkey's own bound on a page of keys. */
 const PAGE_SIZE = 100;
 
-/**
- * Unkey's SDK. By default it waits forever, retries for ten seconds, and follows redirects with the API key in the
- * body. Our own clients retry a 503.
- */
+/** By default the SDK waits forever, retries for ten seconds, and follows redirects with the API key in the body. */
 export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'apiId'>): Unkey {
   return new Unkey({
     rootKey,
@@ -246,19 +237,13 @@ export function unkeyKeys(
   };
 }
 
-/**
- * The permissions that the root key needs, verify_key first. Unkey does not name a key's API when it verifies the key,
- * so a root key with `api.*.verify_key` lets keys of other APIs pass.
- */
+/** The permissions that the root key needs. One with `api.*.verify_key` lets keys of other APIs pass. */
 export function rootKeyPermissions(apiId = 'UNKEY_API_ID'): string[] {
   const actions = ['verify_key', 'create_key', 'read_key', 'update_key', 'delete_key', 'read_api'];
   return actions.map((action) => `api.${apiId}.${action}`);
 }
 
-/**
- * Records a change after Unkey made it, because the two share no transaction. A failing write must not hide a new key's
- * value, so it goes to the log instead. Throws `AccessEnded` alone.
- */
+/** After Unkey's change, in no transaction with it: a failing write goes to the log. Throws `AccessEnded` alone. */
 async function recordChange(deps: KeyDeps, ...change: KeyChange): Promise<void> {
   try {
     await deps.db.write((tx) => recordKey(tx, deps, ...change), NONE);

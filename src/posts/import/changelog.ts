@@ -28,21 +28,17 @@ import {
   wordsOf,
 } from './version-heading.ts';
 
-// Changelogs. The form and the level of the versions' headings is a property of the file: the most common one is found
-// first. Then each heading of that level is a version, a problem, a mark for unreleased changes, or text of the version
-// above it.
+// The most common form of headings is found first. Then each of that form is a version, a problem, a mark, or text.
 
 /** A heading of Markdown, or a line that may serve as one. */
 interface Heading {
   form: 'heading' | 'bold' | 'line' | 'item';
-  /** 1 to 6; 0 for other forms. */
   level: number;
   from: number;
   to: number;
   markdown: string;
   version: VersionHeading | null;
   isUnreleased: boolean;
-  /** Of a heading above it that has only a date. */
   outerDate?: FoundDate | null;
 }
 
@@ -54,7 +50,6 @@ interface Section {
   version: VersionHeading | null;
   date: FoundDate | null;
   reason: string;
-  /** Of the text below the heading. */
   from: number;
   to: number;
   body: string;
@@ -64,7 +59,6 @@ const NOT_RELEASED = 'not released';
 const NO_TEXT = 'no text of its own';
 const GROUP = 'above other versions';
 const UNREADABLE = 'no version';
-/** The beginning of a version. */
 const BEGINNING = /^[^\p{L}\p{N}]*(?:v\.? ?)?\d+\.[\dx]/iu;
 
 /** Lines below a heading that may have its date. */
@@ -85,9 +79,8 @@ export function isChangelogName(name: string): boolean | 'maybe' {
 }
 
 /**
- * Reads a post per version, in the order of the file, newest first. Versions of one day are a millisecond apart, to keep
- * their order. A version without a date has no `createdAt`. Each line of text is in one post or below a heading in
- * `skipped`; headings that begin with a version but cannot be read are `problems`. A mark of a draft in front matter holds for all posts. Lets others in while it reads.
+ * Reads a post per version, newest first. A version without a date has no `createdAt`; versions of one day are 1 ms
+ * apart.
  */
 export async function parseChangelog({ name, text: given }: SourceFile): Promise<ParsedFile> {
   if (isExportedChangelog(given)) return parseExportedChangelog(given);
@@ -127,7 +120,6 @@ export async function parseChangelog({ name, text: given }: SourceFile): Promise
 /** The underline of a heading, after its line. */
 const UNDERLINE = /^\n {0,3}([=-])\1+[ \t]*(?=\n|$)/;
 
-/** Headings of Markdown, and lines of paragraphs and lists that could be headings. */
 function* headingsOf({ name, from, to }: SyntaxNode, text: string): Generator<Heading> {
   const [, kind, level] = /^(ATX|Setext)Heading(\d)$/.exec(name) ?? [];
   if (kind !== undefined) {
@@ -205,10 +197,7 @@ function isClear({ version }: Heading): boolean {
 
 const isDated = ({ version }: Heading) => version !== null && (version.date !== null || version.isUnreleased);
 
-/**
- * The headings with the date above them. "pack@1.2.3" below "1.2.3" or "Unreleased", without a date of its own, is a part of
- * that version: no version itself.
- */
+/** "pack@1.2.3" below "1.2.3" or "Unreleased", without a date of its own, is a part of that version: no version itself. */
 function withOuter(headings: readonly Heading[]): Heading[] {
   const isWhole = ({ version }: Heading) => version?.kind === 'version' && version.packageName === '';
   const isOuter = (heading: Heading) => (isWhole(heading) && isClear(heading)) || heading.isUnreleased;
@@ -292,7 +281,6 @@ const beginsAsVersion = ({ form, version, markdown }: Heading) =>
   version?.kind !== 'title' &&
   BEGINNING.test(plainText(markdown.slice(0, MAX_HEADING)));
 
-/** Headings of versions that Markdown takes for HTML, or for code or a comment without an end. */
 function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: Form): Generator<AppError> {
   if (form.form !== 'heading') return;
   const { text } = file;
@@ -315,10 +303,7 @@ function* hiddenVersions(file: SourceFile, blocks: readonly SyntaxNode[], form: 
   }
 }
 
-/**
- * The places to cut the file at: versions and marks of its form. Above the first and below the last one, versions may have another
- * form or level.
- */
+/** Above the first and below the last one, versions may have another form or level. */
 function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
   const isLine = ({ form }: Pick<Heading, 'form'>) => form === 'line' || form === 'bold';
   const isCut = (heading: Heading, by: Form) =>
@@ -347,7 +332,6 @@ function cutsOf(headings: readonly Heading[], form: Form): boolean[] {
   return cuts.map((isOne, index) => isOne || (index >= end && isCut(headings[index] as Heading, olderForm)));
 }
 
-/** Cuts the file into sections, which together have all of its text. */
 function sectionsOf(headings: readonly Heading[], text: string, form: Form): Section[] {
   const cuts = cutsOf(headings, form);
   // Headings above a group of versions, without a text of their own.
@@ -400,10 +384,7 @@ function sectionsOf(headings: readonly Heading[], text: string, form: Form): Sec
   return sections;
 }
 
-/**
- * The text of each section. A link definition moves to the sections that use it; one that nothing uses stays in its place,
- * and so does one that can't be moved.
- */
+/** A link definition moves to the sections that use it. One that nothing uses, or that can't be moved, stays. */
 async function fillBodies(sections: readonly Section[], blocks: readonly SyntaxNode[], text: string) {
   const turn = turns();
   const references = blocks.filter(({ name }) => /^(?:LinkReference|Footnote)$/.test(name));
@@ -445,7 +426,6 @@ async function fillBodies(sections: readonly Section[], blocks: readonly SyntaxN
   }
 }
 
-/** The text of a list item, without the indentation that its lines share. */
 function dedent(body: string): string {
   const indents = Array.from(body.matchAll(/^ *(?=[^ \n])/gm), ([indent]) => indent.length);
   const shared = Math.min(...indents.slice(0, 1000), 4);

@@ -3,8 +3,7 @@ import { turns } from '../../lib/time.ts';
 import type { Post } from '../model.ts';
 import { lineAt, type ParsedFile, timesApart } from './files.ts';
 
-// Our own changelogs: a heading `## TITLE - DATE` for each post of any title, newest first. They are read line by line,
-// so that no text can swallow the heading below it.
+// Our own changelogs, read line by line, so that no text can swallow the heading below it.
 
 const MARK = '<!-- Exported by Tidings: each heading of level 2 has the title and the date of a post. -->';
 /** The mark is among the first characters. */

@@ -6,13 +6,11 @@ import { isRecord } from '../../lib/validation.ts';
 import { Post } from '../model.ts';
 import { findDate, MAX_HEADING, readHeading, wordsOf } from './version-heading.ts';
 
-// Marks in front matter that say whether a post is public, as people write them for Jekyll, Hugo, Astro, and others. A mark
-// that can't be read never publishes.
+// Marks in front matter that say whether a post is public, for Jekyll, Hugo, Astro and others.
 
 /** `scheduled`: a draft that is to be published at its date. */
 type Mark = Post['status'] | 'scheduled';
 
-/** The status that a mark gives where it is true. */
 const MARKS: Readonly<Record<string, Post['status']>> = {
   draft: 'draft',
   isdraft: 'draft',
@@ -64,7 +62,6 @@ const STATUSES: Readonly<Record<string, Mark>> = {
   live: 'published',
 };
 
-/** In characters. */
 const MAX_WORD = 100;
 
 /** Reads a field of front matter as a mark, or says why it can't be read. Null: it is no mark. */
@@ -102,15 +99,11 @@ function lookUp<Value>(table: Readonly<Record<string, Value>>, word: string): Va
   return Object.hasOwn(table, word) ? table[word] : undefined;
 }
 
-// Files of posts, and posts in Markdown.
-
 export interface SourceFile {
-  /** The path as the person gave it. */
   name: string;
   text: string;
 }
 
-/** One record of a file, not checked yet. */
 export interface RawRecord {
   fields: Record<string, unknown>;
   /** Stable across imports of the same record: the source of the post's id when the file gives none. */
@@ -127,18 +120,14 @@ export interface ParsedFile {
   skipped: string[];
   /** Names of front matter that mean nothing to Tidings: `sourceMetadata` has them. Absent for none. */
   unknownFields?: string[];
-  /** Of a changelog: those that begin a post, a skipped part, or a problem. */
   headings?: number;
-  /** The first lines that are no record. */
   problems?: AppError[];
 }
 
-/** How many problems of a file are looked for. */
 export const MAX_PROBLEMS = 10;
 
 const LISTED_NAMES = 50;
 
-/** The first names of a file's fields, each on one line. */
 export function listNames(names: readonly string[]): string {
   const listed = names.slice(0, LISTED_NAMES).map((name) => cutLine(withoutControls(name), 60));
   const more = names.length > LISTED_NAMES ? `, and ${names.length - LISTED_NAMES} more` : '';
@@ -150,15 +139,12 @@ export function importError(file: SourceFile, line: number, problem: string, cod
   return new AppError(400, `${file.name}:${line}: ${problem}`, { code, details: { line, problem } });
 }
 
-/** The line of an error that `importError` made. */
 export const lineOf = ({ details }: AppError) => Number(details.line ?? 1);
 
 const LINE_FEED = 10;
 
-/** The line of a character, counted from 1. */
 export const lineAt = (text: string, offset: number) => 1 + countLines(text, 0, offset);
 
-/** Counts the line feeds of a part of a text. */
 export function countLines(text: string, from: number, to: number): number {
   let lines = 0;
   for (let at = from; at < to; at++) if (text.charCodeAt(at) === LINE_FEED) lines++;
@@ -208,7 +194,6 @@ const FIELDS: Readonly<Record<string, string>> = {
 };
 const precedence = Object.keys(FIELDS);
 
-/** The field that a name of front matter means; undefined for any other name. */
 const fieldOf = (name: string) => lookUp(FIELDS, plain(name));
 
 const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)[ T]+(\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?) *(Z|UTC|[+-]\d\d:?\d\d)?$/;
@@ -226,8 +211,8 @@ function isoOf(text: string): string {
 }
 
 /**
- * Bounds on front matter: characters that may begin a value, outside of texts that fill their line. The largest metadata
- * has 16,384 characters. Bun compares each key of TOML with all others.
+ * Characters that may begin a value, outside of texts that fill their line. Bun compares each key of TOML with all
+ * others.
  */
 const LIMITS = {
   YAML: { mark: /[-,:?*[\]{}]/g, marks: 20_000, length: Number.POSITIVE_INFINITY },
@@ -237,10 +222,7 @@ const LIMITS = {
 /** Characters that aliases may copy. */
 const MAX_COPIED = 10_000_000;
 
-/**
- * Reads a post. Unknown names of its front matter go to `sourceMetadata`. An export has two more names: `verbatim` keeps
- * the white space around the text, and `markdown` is a text that a file cannot hold. Throws `AppError` 400.
- */
+/** Unknown names go to `sourceMetadata`. `verbatim` keeps white space, `markdown` is a text that a file cannot hold. */
 export function parseMarkdown(file: SourceFile): ParsedFile {
   const [matter = '', fence, source = ''] = FRONT_MATTER.exec(file.text) ?? [];
   const { verbatim, markdown, ...given } = readFrontMatter(file, fence === '+++' ? 'TOML' : 'YAML', source);
@@ -318,14 +300,12 @@ function statusOf(marks: ReadonlySet<Mark>): Post['status'] | undefined {
   return marks.has('draft') || marks.has('scheduled') ? 'draft' : 'published';
 }
 
-/** The status by the front matter of a changelog, for all of its posts. Throws `AppError` 400. */
 export function readStatus(file: SourceFile): Post['status'] | undefined {
   const [matter = '', fence, source = ''] = FRONT_MATTER.exec(file.text) ?? [];
   const given = readFrontMatter(file, fence === '+++' ? 'TOML' : 'YAML', source);
   return statusOf(readMarks(file, Object.entries(given), lineFinder(matter)));
 }
 
-/** Finds the line of a field in front matter. */
 function lineFinder(matter: string): (field: string) => number {
   const lines = matter.split('\n');
   return (field) =>
@@ -335,10 +315,7 @@ function lineFinder(matter: string): (field: string) => number {
     }) + 1 || 1;
 }
 
-/**
- * Jekyll has drafts in a folder, and dates in names. Astro and Jekyll skip names that begin with an underscore, which ids
- * of posts may do: `isSkipped` holds where no mark says otherwise.
- */
+/** Astro and Jekyll skip names that begin with an underscore, which ids of posts may do: `isSkipped` holds without a mark. */
 function readPath(path: string) {
   const folders = path.split(/[/\\]/);
   const name = folders.pop() ?? '';

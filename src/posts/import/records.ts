@@ -21,8 +21,7 @@ import {
   type SourceFile,
 } from './files.ts';
 
-// JSON and JSON Lines files of posts, read post by post. Each is weighed before it is parsed: a million tiny values in one
-// would hold up others.
+// Each post is weighed before it is parsed: a million tiny values in one would hold up others.
 
 /** Brackets, commas and colons of a post. The largest metadata has 16,384 characters. */
 const MAX_MARKS = 20_000;
@@ -31,10 +30,8 @@ const MAX_DEPTH = 100;
 /** The line of a problem is looked for in so many characters of a post. */
 const MAX_LOCATED = 250_000;
 
-/** A value without the white space around it. */
 interface Value {
   text: string;
-  /** The line of its beginning, counted from 1. */
   line: number;
   /** It is a whole line. */
   isLine?: true;
@@ -70,7 +67,6 @@ async function readValues(file: SourceFile, values: Iterator<Value>, maxPosts: n
   return { records, skipped: [], problems };
 }
 
-/** Checks records. Their keys are their titles. */
 function recordReader(file: SourceFile) {
   return (value: Value): RawRecord => {
     const fields = read(file, value);
@@ -80,10 +76,7 @@ function recordReader(file: SourceFile) {
   };
 }
 
-/**
- * Tells records of one title apart, so that each keeps its key when newer ones are added: the oldest has the title, others
- * have their date too. Without dates, the last of the file is the oldest.
- */
+/** The oldest of one title has it as key; others have their date too. Without dates, the last of the file is the oldest. */
 function separateTwins(records: readonly RawRecord[]): void {
   for (const twins of Map.groupBy(records.toReversed(), ({ key }) => key).values()) {
     if (twins.length === 1) continue;
@@ -205,8 +198,6 @@ function lineOfField({ text, line, isLine }: Value, field: string): number {
   return line + countLines(text, 0, offset ?? 0);
 }
 
-// The records of a file, checked.
-
 /** May stop at the first post after `maxPosts`. */
 type Parser = (file: SourceFile, maxPosts: number) => ParsedFile | Promise<ParsedFile>;
 
@@ -227,7 +218,6 @@ export interface ReadOptions {
   format?: ImportFormat | undefined;
   /** Part of the ids of records without an id. Absent: the file's folder and name. */
   source?: string | undefined;
-  /** Absent: no limit. */
   maxPosts?: number;
   /** Reads a changelog in a thread. Absent: here, which takes a second for the largest ones. */
   readChangelog?: Parser | undefined;
@@ -236,17 +226,13 @@ export interface ReadOptions {
 export interface CheckedRecord {
   id: string;
   isIdGiven: boolean;
-  /** The record's name in the file. */
   name: string;
   lineOf: (field: string) => number;
   isScheduled: boolean;
   fields: ImportedFields & { content: string };
 }
 
-/**
- * Returns the first problems as well, in the order of the file. Lets others in while it reads. Throws `AppError` 400
- * `unknown_format`.
- */
+/** Returns the first problems as well, in the order of the file. Throws `AppError` 400 `unknown_format`. */
 export async function readRecords(file: SourceFile, options: ReadOptions) {
   const format = options.format ?? (await formatOf(file));
   if (format === null) throw new AppError(400, `${file.name}: unknown format`, { code: 'unknown_format' });

@@ -22,12 +22,9 @@ const MAX_PIECE_POSTS = 10;
 const MAX_PIECE_CHARACTERS = 32 * 1024;
 
 export interface ImportOptions extends ReadOptions {
-  /** Defaults for new posts. */
   status: PostStatus;
   contentType: ContentType;
-  /**
-   * Schedules the posts that are drafts only for their date, shown in this time zone. Absent: they stay drafts.
-   */
+  /** Schedules the posts that are drafts only for their date, in this time zone. Absent: they stay drafts. */
   scheduleZone?: string | undefined;
   onProgress?: (done: number, total: number) => void;
 }
@@ -280,10 +277,7 @@ function* splitRecords(records: Records): Generator<Records> {
   if (piece.size > 0) yield piece;
 }
 
-/**
- * A record with an id of another organization gets a derived id, for good. Nobody is told whose the id is. Throws `AppError`
- * 400 for twins.
- */
+/** A record with an id of another organization gets a derived id. Nobody is told whose the id is. Throws 400 for twins. */
 async function replaceTakenIds(
   { db }: Pick<AuditDeps, 'db'>,
   file: SourceFile,
@@ -359,7 +353,6 @@ function hold(post: OwnedPost, old: OwnedPost | undefined): OwnedPost {
 
 const canBeScheduled = ({ createdAt }: OwnedPost) => new Date(createdAt) < END_OF_DATES;
 
-/** The schedules of the posts with a date in the future. */
 function schedulesOf(
   tx: ReadTx,
   records: Records,

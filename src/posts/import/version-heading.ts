@@ -6,7 +6,6 @@ export interface FoundDate {
   /** The whole phrase, with the day of the week, a time, and words such as "released". */
   from: number;
   to: number;
-  /** The date as it is written. */
   text: string;
   /** Midnight in UTC. None: no calendar has this day. Two: day first, then month first. */
   days: readonly Date[];
@@ -85,10 +84,7 @@ function dayOf(year: number, month: number, day: number): Date[] {
 export const MAX_HEADING = 500;
 
 export interface VersionHeading {
-  /**
-   * `date`: a date is all it has. `series`: "3.15.x", or a number alone. `title`: words and a date. All but a version count
-   * only at the level of the file's versions.
-   */
+  /** `series`: "3.15.x", or a number alone. `title`: words and a date. All but a version count only at the file's level. */
   kind: 'version' | 'date' | 'series' | 'title';
   /** Of the post: the package, the version as it is written, and the words after it. */
   title: string;
@@ -136,7 +132,6 @@ const MARK_STAGE = /[-+.](?:unreleased|wip|snapshot|draft|tb[acd])$/i;
 
 const SEPARATORS = /[\s[\](){}（）【】.:;,|/\\*_~@=>→⇒•·∙"'“”‘’«»„–—-]+/g;
 
-/** A text without brackets and separators. */
 export const wordsOf = (text: string) => text.replaceAll(SEPARATORS, ' ').trim();
 
 /** True if the whole text marks changes as not released, such as "Unreleased", "[Unreleased] - TBD" or "HEAD". */
@@ -225,7 +220,6 @@ function readDatedTitle(text: string, links: string): VersionHeading | null {
 interface FoundVersion {
   before: string;
   after: string;
-  /** As it is written. */
   title: string;
   version: string;
   /** A date in front of the version, or the version itself. */

@@ -24,7 +24,6 @@ type Needs = Parameters<typeof addImage>[0] & Pick<Deps, 'log'>;
 
 export interface CopyOptions
   extends Omit<PublicFetchOptions, 'maxBytes' | 'timeoutMs' | 'headersFor' | 'signal'> {
-  /** Headers for the requests of a download, such as the integration's token. */
   accessOf?: (
     copy: Pick<Copy, 'integrationId' | 'url'>,
   ) => Promise<NonNullable<PublicFetchOptions['headersFor']>>;

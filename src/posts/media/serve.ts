@@ -5,10 +5,7 @@ import type { Deps } from '../../people/deps.ts';
 import { fromStore } from './service.ts';
 import { isPublished, parseFileName } from './store.ts';
 
-/**
- * Returns a function that responds with an image by the name of its file. Throws `AppError` 404, also for an image without a
- * row or of an organization in the trash, 416 and 503.
- */
+/** Throws `AppError` 404, also for an image without a row or of an organization in the trash, 416 and 503. */
 export function imageServer({ db, media: { files } }: Pick<Deps, 'db' | 'media'>) {
   return async function serveImage(request: Request, name: string): Promise<Response> {
     const file = parseFileName(name);

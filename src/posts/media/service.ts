@@ -37,8 +37,7 @@ import {
   updateMedia,
 } from './store.ts';
 
-// Images from outside, made safe to serve: known by their content, whole, of a bounded size, and without metadata. The
-// pixels stay as they are, except in a photo that its EXIF data turns: that is turned and encoded again.
+// Images from outside, made safe to serve: whole, bounded, without metadata. Only a photo that EXIF turns is encoded again.
 
 /** Close to lossless: a second loss is hardly visible. */
 const TURNED_QUALITY = 92;
@@ -137,19 +136,16 @@ type Needs = AuditDeps & Pick<Deps, 'ids' | 'media'>;
 export interface NewImage {
   organizationId: string;
   bytes: Uint8Array;
-  /** The name of the file. */
   name: string;
   /** Absent: made of the name. */
   alt?: string | undefined;
 }
 
-/** The store of images. Throws `AppError` 503 `media_off` when there is none. */
 function requireFiles({ media }: Pick<Deps, 'media'>): FileStore {
   if (media.files !== null) return media.files;
   throw new AppError(503, media.whyOff ?? 'Images are off', { code: 'media_off', isRefusal: true });
 }
 
-/** The result of the image store. Throws `AppError` 503 when it fails. */
 export async function fromStore<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
@@ -159,8 +155,8 @@ export async function fromStore<Result>(work: Promise<Result>): Promise<Result> 
 }
 
 /**
- * Stores an image without its metadata: the file first, then its row. The same content is stored once for an
- * organization. Throws `AppError`: those of `readImage`, `media_off`, 413 `media_quota`, and 503.
+ * The file first, then its row. The same content is stored once. Throws `AppError`: `readImage`'s, 413 `media_quota`,
+ * 503.
  */
 export async function addImage(
   deps: Needs,
@@ -237,10 +233,7 @@ export async function getImage(
   return found;
 }
 
-/**
- * Changes the description for new uses; posts keep theirs. `check` may throw, in the transaction that writes. Throws
- * `AppError` 400 and 404.
- */
+/** For new uses; posts keep theirs. `check` may throw, in the transaction that writes. Throws `AppError` 400 and 404. */
 export async function describeImage(
   deps: Pick<Deps, 'db'>,
   { organizationId, id, alt }: { organizationId: string; id: string; alt: string },
@@ -283,10 +276,7 @@ export async function removeImage(deps: Needs, organizationId: string, mediaId: 
 
 const BATCH = 500;
 
-/**
- * Removes files without a row, which a crash or a failed deletion left behind. Only those older than a day at `asOf`: a
- * younger one may get its row yet. Returns how many.
- */
+/** Files that a crash or a failed deletion left behind. One younger than a day may get its row yet. Returns how many. */
 export async function sweepFiles(
   { db, media: { files } }: Pick<Deps, 'db' | 'media'>,
   asOf: Date,

@@ -40,7 +40,6 @@ export async function findMediaByContent(tx: ReadTx, owner: string, sha256: Buff
   return (await tx.select(columns).from(media).where(isSame).get()) ?? null;
 }
 
-/** Newest first. */
 export async function listMedia(
   tx: ReadTx,
   owner: string,
@@ -121,16 +120,12 @@ const places: readonly { table: SQLiteTable; key: SQLiteColumn; texts: Record<st
 
 export interface AddressPosition {
   place: number;
-  /** The last key that was looked at. */
   after: string;
 }
 
 export const FIRST_POSITION: AddressPosition = { place: 0, after: '' };
 
-/**
- * Replaces the start of addresses in the next `limit` texts. Returns how many it changed and the next position, null at
- * the end. Times stay as they are.
- */
+/** In the next `limit` texts; times stay. Returns how many it changed and the next position, null at the end. */
 export async function replaceAddresses(
   tx: WriteTx,
   from: string,
@@ -204,10 +199,7 @@ export async function queueCopies(
     .run();
 }
 
-/**
- * The next copies to make, those that wait longest first, without those of the organizations in `except`. One that waits
- * longer than `maxWaitMs` dates from a clock set ahead.
- */
+/** Those that wait longest first. One that waits longer than `maxWaitMs` dates from a clock set ahead. */
 export async function listDueCopies(
   tx: ReadTx,
   now: Date,

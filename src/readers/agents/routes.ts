@@ -24,8 +24,8 @@ const SWITCHED_OFF =
   'Forbidden: the endpoint for agents is off. An owner can switch it on in the dashboard under Publishing, Agents';
 
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions and streams. Checks run in this order:
- * origin, key, organization, the organization's switch, body; then key and switch again, and in the transaction that writes.
+ * The Model Context Protocol over streamable HTTP, without sessions and streams. The key is checked again before each
+ * write.
  */
 export function agents(deps: ToolDeps & Pick<Deps, 'keys' | 'metrics'>) {
   return new Elysia({ name: 'agents' }).post(
@@ -56,10 +56,7 @@ export function agents(deps: ToolDeps & Pick<Deps, 'keys' | 'metrics'>) {
   );
 }
 
-/**
- * Refuses pages of other sites, which reach a local server through DNS rebinding (MCP, "Streamable HTTP", security
- * warning). Other clients than browsers send no `Origin`.
- */
+/** Pages of other sites reach a local server through DNS rebinding. Other clients than browsers send no `Origin`. */
 function requireOwnOrigin(headers: Headers, publicUrl: string): void {
   const origin = headers.get('origin');
   if (origin === null || origin === new URL(publicUrl).origin) return;

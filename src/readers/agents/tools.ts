@@ -32,7 +32,6 @@ interface Tool {
   run(deps: ToolDeps, caller: Caller, input: unknown): Promise<Record<string, unknown>>;
 }
 
-/** In characters. */
 const MAX_EXCERPT = 280;
 const MAX_QUERY = 200;
 const MAX_PAGE = 1_000_000;

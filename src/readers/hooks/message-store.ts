@@ -56,7 +56,6 @@ export async function hastenMessages(tx: WriteTx, latest: number, now: number): 
     .run();
 }
 
-/** Messages that the sender has not seen yet. */
 export async function listNewMessages(tx: ReadTx, limit: number) {
   const { id, hookId, organizationId, postId, number, type, postCreatedAt } = hookMessages;
   return tx
@@ -133,7 +132,6 @@ export async function listDueHooks(tx: ReadTx, now: number) {
     .all();
 }
 
-/** The messages of a hook that are due, without those that wait for an earlier one of their post. */
 export async function listDueMessages(
   tx: ReadTx,
   hookId: string,
@@ -172,7 +170,6 @@ export async function getMessage(tx: ReadTx, hookId: string, id: string): Promis
   return message;
 }
 
-/** The newest message of a hook about a post or an item. */
 export async function findNewestAbout(
   tx: ReadTx,
   hookId: string,
@@ -249,7 +246,6 @@ export async function deleteOldAttempts(tx: WriteTx, messageId: string, kept: nu
   await tx.delete(hookAttempts).where(inArray(id, old)).run();
 }
 
-/** Queues messages that ended, for all attempts anew. Returns how many. */
 export async function requeueMessages(
   tx: WriteTx,
   hookId: string,
@@ -298,7 +294,6 @@ export async function hasFailed(tx: ReadTx, hookId: string): Promise<boolean> {
   return (await failedOf(tx, hookId, { failedUpTo: 1 }).all()).length > 0;
 }
 
-/** Newest first. Messages that the sender has not seen yet are left out. */
 export async function listMessages(
   tx: ReadTx,
   hookId: string,
@@ -314,7 +309,6 @@ export async function listMessages(
     .all();
 }
 
-/** Oldest first. */
 export async function listAttempts(tx: ReadTx, messageId: string): Promise<HookAttempt[]> {
   return tx
     .select()
@@ -324,7 +318,6 @@ export async function listAttempts(tx: ReadTx, messageId: string): Promise<HookA
     .all();
 }
 
-/** The newest request of a hook's newest message that had one. */
 export async function findLastAttempt(tx: ReadTx, hookId: string): Promise<HookAttempt | null> {
   const row = await tx
     .select(getTableColumns(hookAttempts))

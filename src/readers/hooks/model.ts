@@ -10,7 +10,6 @@ import { isLive, isOfLive } from '../../people/organization-store.ts';
 export const hookKinds = ['signed', 'netlify', 'vercel', 'cloudflare', 'slack', 'discord'] as const;
 export type HookKind = (typeof hookKinds)[number];
 
-/** The subject of a hook: changes of posts, or what needs attention in its organization, or on the server too. */
 export const hookSubjects = ['posts', 'attention', 'attention-and-server'] as const;
 export type HookSubject = (typeof hookSubjects)[number];
 
@@ -44,10 +43,7 @@ export const MAX_AGE_MS = 30 * 3_600_000;
 /** The share of a wait that is added at random, so that retries of many messages spread out. */
 const JITTER = 0.1;
 
-/**
- * When to try a message again after `attempts` failures, in milliseconds since 1970; null to give it up. A receiver may
- * ask for a longer wait.
- */
+/** In milliseconds since 1970; null to give it up. A receiver may ask for a longer wait. */
 export function nextAttemptAt(
   { attempts, createdAt }: { attempts: number; createdAt: number },
   { now, retryAfterMs }: { now: number; retryAfterMs: number | null },
@@ -68,7 +64,6 @@ export type HookMessage = typeof hookMessages.$inferSelect;
 const { id, organizationId, name, kind, about, host, isEnabled, createdAt, held } = rebuildHooks;
 const open = { id, organizationId, name, kind, about, host, isEnabled, createdAt };
 
-/** Oldest first; of one organization, or of all. */
 export async function listHooks(tx: ReadTx, ofOrganization?: string): Promise<Hook[]> {
   const isWanted = ofOrganization === undefined ? undefined : eq(organizationId, ofOrganization);
   return tx
@@ -128,8 +123,6 @@ export async function updateHook(
 ): Promise<void> {
   await tx.update(rebuildHooks).set(changes).where(eq(id, hookId)).run();
 }
-
-// The words about hooks, in the dashboard and on the command line.
 
 export const kindWords: Readonly<Record<HookKind, { name: string; does: string; urlHint: string }>> = {
   signed: {

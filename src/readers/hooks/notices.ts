@@ -9,10 +9,8 @@ import type { Deps } from '../../people/deps.ts';
 import { countRecentMessages, endQueued, findNewestAbout, insertMessage } from './message-store.ts';
 import { type HookMessage, type Listener, listListeners, newMessageId, updateHook } from './model.ts';
 
-// Notices of what needs attention: queued in the transaction that keeps the list, one when an item begins and one when it
-// ends. Notices beyond the limit of a hook are only counted, and the next one tells how many.
+// Queued in the transaction that keeps the list. Notices beyond a hook's limit are only counted; the next one tells how many.
 
-/** Messages of one hook within an hour. */
 export const MAX_NOTICES = 6;
 
 type NoticeDeps = Pick<Deps, 'clock' | 'ids' | 'publicUrl'>;
@@ -20,14 +18,10 @@ type NoticeDeps = Pick<Deps, 'clock' | 'ids' | 'publicUrl'>;
 interface Change {
   state: 'began' | 'ended';
   item: AttentionItem;
-  /** The newest message of the hook about the item. */
   last: HookMessage | null;
 }
 
-/**
- * Decides which changes get a message of their own, what is held back, and whether a summary is due. `room`: how many
- * messages the hook may get now.
- */
+/** `room`: how many messages the hook may get now. */
 function planNotices<
   Each extends Pick<Change, 'state'> & { last: Pick<HookMessage, 'type' | 'createdAt'> | null },
 >(changes: readonly Each[], { room, held, now }: { room: number; held: HeldNotices | null; now: number }) {
@@ -53,7 +47,6 @@ const hears = (hook: Listener, { organizationId, subject }: AttentionItem) =>
   subject !== hook.id &&
   (organizationId === null ? hook.about === 'attention-and-server' : organizationId === hook.organizationId);
 
-/** Queues a message for each hook that hears of these items, or holds it back. Muted items are left out. */
 export async function queueNotices(
   tx: WriteTx,
   deps: NoticeDeps,
@@ -82,7 +75,6 @@ export async function queueSummaries(db: Storage, deps: NoticeDeps): Promise<voi
   );
 }
 
-/** Ends what is queued about an item. */
 export async function endNotices(tx: WriteTx, itemId: string): Promise<void> {
   for (const hook of await listListeners(tx)) await endQueued(tx, hook.id, 'merged', [itemId]);
 }
@@ -134,7 +126,6 @@ async function queueFor(
   if (!Bun.deepEquals(plan.held, hook.held)) await updateHook(tx, hook.id, { held: plan.held });
 }
 
-/** Stands for the item in summaries. */
 const SUMMARY = 'summary';
 
 const addressOf = (
@@ -172,7 +163,6 @@ function summaryOf(deps: NoticeDeps, hook: Listener, held: HeldNotices, present:
   };
 }
 
-/** The content of a test message. */
 export function testNotice(
   deps: NoticeDeps,
   hook: Pick<Listener, 'organizationId'>,

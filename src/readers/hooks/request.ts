@@ -164,7 +164,6 @@ function openSecrets({ secrets }: Pick<Deps, 'secrets'>, id: string, sealed: str
   return JSON.parse(secrets.open(Buffer.from(sealed, 'base64url'), contextOf(id)));
 }
 
-/** The three headers of a signed request: a signature with each secret. */
 function signatureHeaders(
   secrets: readonly string[],
   { id, body, now }: { id: string; body: string; now: Date },

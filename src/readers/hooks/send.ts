@@ -29,7 +29,6 @@ const LOOK_MS = 100;
 /** How long requests under way may take when the server stops, in milliseconds. */
 const GRACE_MS = 3_000;
 
-/** The newest attempts of a message that are kept when it is sent again. */
 const MAX_KEPT_ATTEMPTS = 16;
 
 type Needs = AttemptDeps &
@@ -39,7 +38,6 @@ type Needs = AttemptDeps &
 export function createHookSender(deps: Needs, connect: HookConnect = {}) {
   const { db, clock } = deps;
   const bursts: Bursts = new Map();
-  /** Hooks whose last request failed. */
   const failing = new Set<string>();
   /** The order in which hooks had their last turn. */
   const turns = new Map<string, number>();

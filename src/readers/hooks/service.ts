@@ -97,7 +97,6 @@ export async function createHook(deps: HookDeps, input: NewHook): Promise<Create
   return { ...hook, secret: signing?.secret ?? null };
 }
 
-/** Throws `AppError` 400. Names are checked when the hook connects. */
 function requireHookUrl(text: string, privateHosts: ReadonlySet<string> = new Set()): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -133,7 +132,6 @@ export function switchHook(deps: AuditDeps, hookId: string, isEnabled: boolean):
   });
 }
 
-/** `why`: the end of the sentence in the audit log. */
 export async function switchHookIn(
   tx: WriteTx,
   deps: AuditContext,
@@ -211,10 +209,7 @@ export function resendMessage(
   });
 }
 
-/**
- * Sends up to 1,000 failed messages again, the oldest first; one for all to a deploy hook. Throws `AppError` 404, and 409
- * `hook_disabled`.
- */
+/** The oldest first; one for all to a deploy hook. Throws `AppError` 404, and 409 `hook_disabled`. */
 export function resendFailed(deps: Pick<Deps, 'db' | 'clock'>, hookId: string): Promise<number> {
   return writeAbout(deps.db, hookId, async (tx) => {
     const hook = await getHook(tx, hookId);
@@ -252,7 +247,6 @@ const NEWS_MS = 2 * DAY_MS;
 /** A channel gets no more new posts than this at a time. */
 const MAX_CHAT_QUEUE = 10;
 
-/** For each deploy hook, since when changes have come without a build, in milliseconds since 1970. */
 export type Bursts = Map<string, number>;
 
 /** Accepts messages that SQL triggers have queued, in one transaction. Returns whether there may be more. */

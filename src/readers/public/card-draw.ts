@@ -112,7 +112,6 @@ export function layOut({ heading, title, footer, accentColor }: Card) {
   };
 }
 
-/** In pixels: a short title is large. */
 function sizeOf(title: string): number {
   if (title.length <= 40) return 96;
   return title.length <= 80 ? 80 : 68;

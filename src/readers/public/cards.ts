@@ -13,15 +13,12 @@ import { type Publication, pageAddress } from './model.ts';
 import { getPublic } from './service.ts';
 
 export interface Card {
-  /** Above the title; empty for none. */
   heading: string;
   title: string;
-  /** Below it. */
   footer: string;
   accentColor: string;
 }
 
-/** Much more than four lines. */
 const MAX_TITLE = 160;
 const MAX_LINE = 80;
 
@@ -76,15 +73,12 @@ const DRAWN: RateLimit = { burst: 60, everyMs: 1_000 };
 const POST_CARD = /^([A-Za-z0-9_-]{1,64})\.png$/;
 
 /**
- * Sends the image that a name below a page's address stands for: `card.png` of the list, `{postId}.png` of a post. Null
- * for any other name. Rejects with `AppError` 404 for anything that is not public, and 503 when too many are asked for.
+ * `card.png` of the list, `{postId}.png` of a post; null for any other name. Rejects with `AppError` 404, and 503 when
+ * busy.
  */
 export type SendCard = (request: Request, slug: string, name: string) => Promise<Response | null>;
 
-/**
- * Social images of public pages. Strangers ask for them, so the work is bounded: few wait, and few are drawn a minute.
- * An image is kept until one of its texts changes.
- */
+/** Strangers ask for social images, so few wait, and few are drawn a minute. One is kept until its texts change. */
 export function createCards({
   db,
   clock,
@@ -94,14 +88,12 @@ export function createCards({
   db: Pick<Storage, 'read'>;
   clock: Clock;
   publicUrl: () => string;
-  /** Absent: there are no images. */
   drawCard?: CardPainter['draw'];
 }): SendCard {
   const kept = keptBodies(MAX_KEPT_BYTES);
   const underWay = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
   let fullAt = 0;
 
-  /** Throws `AppError` 503. */
   function requireRoom(): void {
     const now = clock.now().getTime();
     fullAt = fullAgainAt(fullAt, DRAWN, now);
@@ -127,7 +119,6 @@ export function createCards({
     return drawing;
   }
 
-  /** The texts of the list's image, or of a post's. Throws `AppError` 404. */
   function findCard(slug: string, postId: string | null): Promise<Card> {
     return db.read(async (tx) => {
       const publication = await getPublic(tx, slug, 'isPageOn');
@@ -158,7 +149,6 @@ const TIME_LIMIT_MS = 5_000;
 const IDLE_MS = 30_000;
 
 export interface CardPainter {
-  /** A PNG. Rejects with `AppError` 503. */
   draw(card: Card): Promise<Uint8Array<ArrayBuffer>>;
   close(): void;
 }

@@ -20,7 +20,6 @@ const POSTS_PER_PAGE = 10;
 /** A longer post is cut here in the list, in characters of Markdown. */
 const MAX_EXCERPT = 1_600;
 
-/** The posts of a page of the list. Throws `AppError` 404 past the end. */
 export async function readListPage({ tx, publication, totalItems }: PublicView, page: number) {
   const totalPages = Math.max(1, Math.ceil(totalItems / POSTS_PER_PAGE));
   requirePage(page, totalPages);
@@ -184,13 +183,10 @@ function Result({ site, post }: { site: Site; post: Post }) {
   );
 }
 
-// The posts of a month by title, and links to all months.
-
 const LINES_PER_PAGE = 100;
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-/** A page of a month's posts. Throws `AppError` 404 for a month without posts, and past the end. */
 export async function readMonth({ tx, publication }: PublicView, month: string, page: number) {
   const { organizationId } = publication;
   const totalItems = MONTH.test(month) ? await countMonth(tx, organizationId, month) : 0;

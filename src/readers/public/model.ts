@@ -16,7 +16,6 @@ const Link = Type.Object({
   }),
 });
 
-/** The public part of an organization. */
 export const Publication = Type.Object({
   organizationId: Type.String(),
   slug: Type.String({
@@ -110,13 +109,11 @@ export function readableOn(ground: string, color: string): string {
   return end === 0 ? '#000000' : '#ffffff';
 }
 
-/** The address of an organization's posts for readers. Null: switched off. */
 export interface PublicAddresses {
   page: string | null;
   feeds: { atom: string; rss: string; json: string } | null;
   /** HTML for another site, which shows the newest posts. It reads a feed. */
   widget: string | null;
-  /** The endpoint for agents. */
   mcp: string | null;
 }
 

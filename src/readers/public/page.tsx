@@ -46,10 +46,8 @@ export async function siteOf(tx: ReadTx, publication: Publication, publicUrl: st
 
 const css = shorten([resetStyle, pageStyle, postStyle, alertStyle, mediaStyle].join('\n'));
 
-/** Of the words to search for, in characters. */
 export const MAX_QUERY_LENGTH = 100;
 
-/** The ground of the page in both themes, as in the style sheet. */
 const GROUNDS = { light: '#ffffff', dark: '#16171a' };
 
 function accentStyle(color: string): string {
@@ -83,9 +81,7 @@ export interface PageOptions {
   /** For the tab, before the title of the site. Absent: the site's own. */
   title?: string;
   description?: string;
-  /** The path after the site's address: empty, or from `/` or `?` on. */
   path: string;
-  /** The path of the same content as Markdown. */
   markdownPath?: string;
   /** The path of the image in previews of the link. Absent: that of the site. */
   imagePath?: string;

@@ -87,8 +87,6 @@ function Neighbors({
   );
 }
 
-// Links between the pages of a list, and to the months of the archive.
-
 export const MAX_MONTHS = 120;
 
 export const pathOfPage = (page: number) => (page === 1 ? '' : `?page=${page}`);

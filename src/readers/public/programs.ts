@@ -146,9 +146,8 @@ export function icon({ publication: { title, accentColor } }: PublicView): strin
 const MAX_WAITING = 20;
 
 /**
- * Returns a function that runs one piece of work after the other, with a pause as long as the work took. So a stranger
- * who opens one page after the other, of which none is kept, takes half of a core at most. The function throws `AppError`
- * 503 when too many wait.
+ * A pause as long as the work follows each: a stranger takes half of a core at most. Throws `AppError` 503 when many
+ * wait.
  */
 export function createRenderQueue(maxWaiting = MAX_WAITING) {
   let last: Promise<void> = Promise.resolve();

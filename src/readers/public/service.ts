@@ -21,7 +21,6 @@ import {
   savePublication,
 } from './store.ts';
 
-/** How long a former slug redirects, in milliseconds. */
 const REDIRECT_MS = 365 * DAY_MS;
 
 /** The organization has changed its slug, and the surface is on. */
@@ -37,10 +36,6 @@ export async function readPublication(tx: ReadTx, organizationId: string): Promi
   return (await findPublication(tx, organizationId)) ?? initial(tx, organization);
 }
 
-/**
- * The organization's settings, for a surface that is on. Throws `SlugChanged`, and `AppError` 404, the same for unknown and
- * switched off.
- */
 export async function getPublic(tx: ReadTx, slug: string, surface: Surface): Promise<Publication> {
   const publication = await findPublicationBySlug(tx, slug);
   if (publication?.[surface] === true) return publication;
@@ -49,8 +44,8 @@ export async function getPublic(tx: ReadTx, slug: string, surface: Surface): Pro
 }
 
 /**
- * Responds with a redirect where `respond` throws `SlugChanged`. It leads to `publicUrl` rather than to a custom domain, whose
- * proxy may still ask for the old slug, which would redirect forever.
+ * The redirect leads to `publicUrl`: a custom domain's proxy may still ask for the old slug, which would redirect
+ * forever.
  */
 export async function followSlug(
   request: Request,
@@ -116,10 +111,7 @@ const surfaces: Readonly<Record<Surface, string>> = {
   isMcpOn: 'the endpoint for agents',
 };
 
-/**
- * Changes settings of an organization; takes effect on the next request. `input`: the change, or what makes it of the
- * stored settings. Throws `AppError` 400 with the invalid field, 404, and 409 `slug_taken`.
- */
+/** `input`: the change, or what makes it of the stored settings. Throws `AppError` 400, 404, and 409 `slug_taken`. */
 export async function changePublication(
   deps: AuditDeps & Pick<Deps, 'ids'>,
   organizationId: string,
@@ -179,7 +171,6 @@ const MAX_CLIENTS = 10_000;
 
 /** Returns a function that counts a search of a client. Throws `AppError` 429. */
 export function createSearchLimit(clock: Clock) {
-  /** When each bucket is full again, in milliseconds since 1970. */
   const clients = new BoundedMap<string, number>(MAX_CLIENTS);
   let allFullAt = 0;
 

@@ -26,7 +26,6 @@ import { createSearchLimit, followSlug, getPublic } from './service.ts';
 
 const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 
-/** The source of a public body, all of one snapshot. */
 export interface PublicView {
   tx: ReadTx;
   publication: Publication;
@@ -39,12 +38,7 @@ export type PublicBody = Rendered & { readonly publication: Publication };
 /** A text, or a function that makes it after the transaction, for work that takes milliseconds or waits. */
 export type PublicText = string | (() => string | Promise<string>);
 
-/**
- * Returns a function that renders public content and keeps it. Every request compares the settings and the version of the
- * public posts with the database, so that a switch and a write show in the next response. `key` names the content within
- * the organization. Requests for the same content at the same time share one rendering. Throws `AppError` 404 when the
- * surface is off.
- */
+/** Renders and keeps public content. Every request compares settings and posts, so that a switch and a write show at once. */
 export function createPublicPages(db: Pick<Storage, 'read'>) {
   // Compressed once and sent to many: level 9 saves a third of a page.
   const kept = keptBodies(MAX_KEPT_BYTES, 9);
@@ -89,9 +83,7 @@ export function createPublicPages(db: Pick<Storage, 'read'>) {
 
 export interface SiteDeps extends Pick<Deps, 'db' | 'clock' | 'log' | 'media' | 'publicUrl'> {
   readonly drawCard?: CardPainter['draw'];
-  /** The IP address of the connection; null after a disconnect. */
   readonly peerAddress: (request: Request) => string | null;
-  /** The header in which the trusted proxy names the client. */
   readonly clientIpHeader: string | undefined;
 }
 
@@ -147,7 +139,6 @@ function contentOf(name: string, query: URLSearchParams): Content {
     : { key, type: MARKDOWN, make: (view, publicUrl) => postMarkdown(view, publicUrl, id) };
 }
 
-/** Responds to requests for an organization's public page and everything below it. */
 export function createPublicSite(deps: SiteDeps) {
   const { db, publicUrl } = deps;
   const renderPublic = createPublicPages(db);
@@ -234,7 +225,6 @@ export function createPublicSite(deps: SiteDeps) {
     followSlug(request, publicUrl(), work).catch((error) => problem(request, slug, error));
 
   return {
-    /** The list, as HTML or Markdown, and the results of a search. */
     home(request: Request, name: string): Promise<Response> {
       // Bun forgets the address when the connection closes: read it before the first await.
       const client = clientAddress(request.headers, deps.peerAddress(request), deps.clientIpHeader);
@@ -246,7 +236,6 @@ export function createPublicSite(deps: SiteDeps) {
         return send(request, slug, listAt(pageOf(query)));
       });
     },
-    /** A post, a file by its name, or a social image. */
     named: (request: Request, slug: string, name: string) =>
       respond(
         slug,

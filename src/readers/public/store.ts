@@ -61,12 +61,10 @@ export async function saveFormerSlug(tx: WriteTx, row: typeof formerSlugs.$infer
   await tx.insert(formerSlugs).values(row).onConflictDoUpdate({ target: formerSlugs.slug, set: row }).run();
 }
 
-/** For a slug that an organization takes. */
 export async function deleteFormerSlug(tx: WriteTx, slug: string): Promise<void> {
   await tx.delete(formerSlugs).where(eq(formerSlugs.slug, slug)).run();
 }
 
-/** Deletes at most `limit` slugs that no longer redirect. Returns their number. */
 export const deleteExpiredSlugs = (tx: WriteTx, asOf: Date, limit: number) =>
   deleteExpired(
     tx,

@@ -101,7 +101,6 @@ export function Field({
 
 const nameOf = ($ref: string) => $ref.slice($ref.lastIndexOf('/') + 1);
 
-/** The type in words. That of a shared schema links to it. */
 function TypeName({ schema }: { schema: Schema }) {
   const { $ref, enum: choices, anyOf, items, type } = schema;
   if ($ref !== undefined) return <a href={`#schema-${nameOf($ref)}`}>{nameOf($ref)}</a>;

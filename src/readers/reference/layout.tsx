@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
 
-// The parts of the page that have a heading and an anchor.
-
 interface Titled {
   id: string;
   title: string;

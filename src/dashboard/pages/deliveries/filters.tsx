@@ -10,8 +10,6 @@ import { More, useVisit } from '../../view/elements.tsx';
 import { type Option, Select } from '../../view/form.tsx';
 import { FilterBar, SearchField } from '../../view/list.tsx';
 
-// The filters of the log in its address.
-
 const spans = [
   { value: '1h', label: 'Last hour', ms: 3_600_000 },
   { value: '24h', label: 'Last 24 hours', ms: DAY_MS },
@@ -19,7 +17,6 @@ const spans = [
   { value: '30d', label: 'Last 30 days', ms: 30 * DAY_MS },
 ];
 
-/** How entries reach the log. */
 const ways = [
   { value: 'webhook', label: 'Webhook', isPolled: false },
   { value: 'polling', label: 'Polled', isPolled: true },
@@ -27,7 +24,6 @@ const ways = [
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 
-/** A day in UTC; null for anything else. */
 function dayIn(query: URLSearchParams): Date | null {
   const text = query.get('since') ?? '';
   const day = DAY.test(text) ? Date.parse(text) : Number.NaN;
@@ -53,7 +49,6 @@ export function readFilter(query: URLSearchParams, now: Date): LogFilter {
   };
 }
 
-/** As long as the field. */
 const MAX_TEXT_LENGTH = 200;
 
 const names = ['q', 'integration', 'provider', 'status', 'result', 'event', 'via', 'since', 'delivery'];
@@ -96,7 +91,6 @@ export function dayPath(query: URLSearchParams, day: string): string {
 
 const POSITION = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)_([A-Za-z0-9_-]{1,64})$/;
 
-/** Null for anything but a position. */
 export function readPosition(text: string | null): LogPosition | null {
   const [, createdAt, id] = POSITION.exec(text ?? '') ?? [];
   return createdAt === undefined || id === undefined ? null : { createdAt, id };

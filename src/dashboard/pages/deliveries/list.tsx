@@ -39,7 +39,6 @@ const SELECTION = 'replay';
 
 const ONLY_PROCESSED = 'only processed deliveries can be replayed';
 
-/** The script of the log and of a delivery's page. */
 export const deliveriesScript = scriptAsset('deliveries.js', script);
 
 export const routes: readonly Page[] = [
@@ -120,7 +119,6 @@ async function showNews(visit: MemberVisit, after: number | null) {
   return fragment(<Rows rows={entries} columns={columns(rest)} selection={selection} marksOf={marksOf} />);
 }
 
-/** Data of the rows beside their entries. */
 async function readBeside(tx: ReadTx, organizationId: string, entries: readonly Delivery[]) {
   const integrations = await listIntegrations(tx, organizationId);
   const ids = entries.map(({ id }) => id);

@@ -84,7 +84,6 @@ async function requireDelivery({ deps, organization, params }: MemberVisit) {
 
 type Entry = Awaited<ReturnType<typeof requireDelivery>>;
 
-/** The entry of the path with its result. */
 async function readPage(visit: MemberVisit) {
   const found = await requireDelivery(visit);
   const { entry, integration } = found;

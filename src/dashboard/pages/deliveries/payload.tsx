@@ -11,14 +11,12 @@ const MAX_TEXT = 2_000;
 /** Longer JSON is not part of the tree's page, in characters. */
 const MAX_BESIDE = 100_000;
 
-/** Longer JSON is not shown, in characters. */
 const MAX_JSON = 1_000_000;
 
 const JSON_ID = 'payload-json';
 
 interface PayloadProps {
   entry: Delivery;
-  /** Of the delivery's page. */
   path: string;
   query: URLSearchParams;
 }

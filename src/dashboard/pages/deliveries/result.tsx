@@ -124,7 +124,6 @@ function ResultRow({ result, ...props }: Props & { result: Result }) {
 
 const pathOf = ({ integrationId, id }: Trigger) => `integrations/${integrationId}/triggers/${id}`;
 
-/** Tells it from others of the same event. */
 function describeTrigger({ contentType, filters }: Trigger): string {
   const words = contentTypeRules[contentType].name;
   return Object.keys(filters).length === 0 ? words : `${words}, ${describeFilters(filters)}`;

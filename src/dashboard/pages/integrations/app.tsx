@@ -154,7 +154,6 @@ async function showForm(
   );
 }
 
-/** The provider's form, or why there is none. */
 function register(
   visit: MemberVisit,
   type: IntegrationType,

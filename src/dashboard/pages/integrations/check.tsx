@@ -93,7 +93,6 @@ function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {
   return <Action to={`${path}${to}`} label={label} busy={busy} isOnce />;
 }
 
-/** Shows a failure at one of the forms of the integration's page. */
 const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unknown) =>
   showIntegration(visit, { about, error });
 

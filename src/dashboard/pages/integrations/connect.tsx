@@ -14,10 +14,7 @@ import { describeConnected, problemOf, TOKEN_FIELD } from './subpage.tsx';
 
 const PATH = '/dashboard/:organizationId/integrations';
 
-/**
- * Connecting by hand takes one form, connecting with a token two: the first has the token, the second the places to
- * connect with it.
- */
+/** Connecting with a token takes two forms: the second has the places to connect with it. */
 export const routes: readonly Page[] = providers.flatMap(({ id: type, hasRepositories }) => [
   postForm(
     `${PATH}/${type}`,
@@ -123,7 +120,6 @@ function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
   throw new AppError(400, `Choose at least one ${words.place.one}. Nothing was connected.`);
 }
 
-/** The places to connect with the token. `sealed`: the offer, for the next form. */
 async function showChoice(
   visit: MemberVisit,
   type: IntegrationType,
@@ -196,13 +192,9 @@ async function showChoice(
   );
 }
 
-/** The lifetime of an offer, in milliseconds. */
 const OFFER_MS = 30 * 60_000;
 
-/**
- * A token and the places that it can see. It travels in the page between the two forms, sealed: only the same person
- * can use it, for the same organization, for 30 minutes.
- */
+/** A token and the places that it can see, sealed in the page between the two forms, for 30 minutes. */
 interface Offer {
   token: string;
   places: Place[];

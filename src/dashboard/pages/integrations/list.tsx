@@ -24,7 +24,6 @@ const MAX_CARDS = 50;
 
 export const POLLED_FIELD = 'polled';
 
-/** The failure of a form that connects a provider. */
 type ConnectFailure = { type: IntegrationType } & (
   | { field: 'repository'; error: AppError }
   | { field: 'token' | 'poll'; error: unknown }
@@ -107,7 +106,6 @@ interface ConnectProps {
   isOpen: boolean;
 }
 
-/** The ways to connect a provider: with a token, or by hand. */
 function ConnectCard({ failure, ...props }: ConnectProps & { failure: ConnectFailure | undefined }) {
   const { provider, isMain, isOpen } = props;
   const visit = useVisit();

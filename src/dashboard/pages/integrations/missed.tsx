@@ -182,7 +182,6 @@ async function redeliver(visit: IntegrationVisit) {
   );
 }
 
-/** Throws `AppError` 400 when nothing was chosen. */
 function wantedOf(form: URLSearchParams): string[] | 'all' {
   if (form.get('which') === 'all') return 'all';
   const chosen = form.getAll('delivery');

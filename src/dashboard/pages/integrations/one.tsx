@@ -53,7 +53,6 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-/** The failure of one of the page's forms. */
 export interface Failure {
   about: 'hooks' | 'secret' | 'disconnect';
   error: unknown;

@@ -25,7 +25,6 @@ import {
 
 // The latest deliveries of an integration, their address, and what may be wrong with them.
 
-/** Days of the picture. */
 const DAYS = 30;
 
 export async function readOverview(tx: ReadTx, integration: Integration, now: Date) {
@@ -76,10 +75,7 @@ export function Overview({ integration, days, last, isHistoryOnly }: OverviewPro
   );
 }
 
-/**
- * Warns of webhook URLs that a provider cannot reach. Without a `type`, it names all providers. `pollFor`: the
- * organization for which to offer polling instead.
- */
+/** Warns of webhook URLs that a provider cannot reach. `pollFor`: the organization for which to offer polling instead. */
 export function LocalAddressNote(props: { url: string; type?: IntegrationType; pollFor?: string }) {
   const { url, type, pollFor } = props;
   const text = describeLocalAddress(type ?? null, url);
@@ -143,7 +139,6 @@ export function PauseNote({ pause, type, to }: { pause: Pause; type: Integration
 export const troublesOf = (attention: readonly AttentionItem[], id: string): AttentionItem[] =>
   attention.filter(({ path }) => path?.replace(/#.*/, '') === `integrations/${id}`);
 
-/** The state of an integration. */
 export function State(props: {
   troubles: readonly AttentionItem[];
   isEnabled: boolean;

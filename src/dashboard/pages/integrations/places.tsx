@@ -27,8 +27,6 @@ import {
 } from './subpage.tsx';
 import { tokenLabel } from './webhooks.tsx';
 
-// The repositories or teams of an integration, and its token.
-
 /** Longer lists get a filter. */
 const MAX_UNFILTERED = 8;
 
@@ -222,7 +220,6 @@ function showTokenForm(visit: IntegrationVisit, error?: string, cause?: unknown)
 
 const tokenId = (type: IntegrationType) => `field-token-${type}`;
 
-/** The summary of a form with the field. */
 export function tokenProblem(type: IntegrationType, error: string | null | undefined): Problem | null {
   return fieldProblem(tokenId(type), error);
 }

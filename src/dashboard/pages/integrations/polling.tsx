@@ -69,7 +69,6 @@ async function toWebhook({ deps, form, integration: { id, type }, path }: Integr
   );
 }
 
-/** Shows the new secret once. */
 async function toManualWebhook(visit: IntegrationVisit) {
   const { deps, integration, path } = visit;
   const { secret, urls } = await useManualWebhook(deps, integration.id);

@@ -50,7 +50,6 @@ export async function getIntegration(
 
 export interface IntegrationVisit extends MemberVisit {
   integration: Integration;
-  /** Of the integration's page. */
   path: string;
   /** The page shows why its form failed. */
   isRefused?: boolean;
@@ -97,7 +96,6 @@ export function formPages(
   ];
 }
 
-/** The pages above those of an integration. */
 const crumbsOf = (integration: Integration) => [
   { to: 'integrations', label: 'Integrations' },
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
@@ -125,10 +123,8 @@ export function problemOf(visit: Pick<Visit, 'look'>, error: unknown): string {
   throw error;
 }
 
-/** The names in a notice, in characters; longer ones are counted instead. */
 const MAX_NAMES_LENGTH = 150;
 
-/** The names of places, or their number where the names are long. */
 export function describeNames(type: IntegrationType, places: readonly string[]): string {
   const names = places.join(', ');
   const isLong = places.length > 1 && names.length > MAX_NAMES_LENGTH;

@@ -30,7 +30,6 @@ export function placesOf(
     : repositories.map(({ id, fullName }) => ({ id, name: fullName, hook: null }));
 }
 
-/** The name of a repository or a team of an integration. */
 export function placeName(integration: Integration, hooks: readonly Hook[], place: string | null): string {
   return placesOf(integration, hooks).find(({ id }) => id === place)?.name ?? 'It';
 }

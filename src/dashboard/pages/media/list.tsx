@@ -143,7 +143,6 @@ function megabytesOf(bytes: number): string {
   return `${Number(amount.toFixed(unit === 'KB' ? 0 : 1))} ${unit}`;
 }
 
-/** How many images of a text are looked up. */
 const MAX_IMAGES = 100;
 
 /** For `scripts` of a page with `InsertImage`. */
@@ -177,10 +176,7 @@ export async function copyProblems(
   );
 }
 
-/**
- * Uploads images into the text of the field `for`: by this button, by pasting, by dropping. Then it asks for their
- * descriptions. Without the script it is a link to the page of images, which asks too.
- */
+/** Into the text of the field `for`: by this button, by pasting, by dropping. Without the script, a link to the images. */
 export function InsertImage({
   visit: { base, deps },
   field = 'field-markdown',

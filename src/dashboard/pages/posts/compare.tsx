@@ -19,8 +19,6 @@ import { eventWords } from '../triggers/list.tsx';
 import { withinTime } from '../triggers/preview.tsx';
 import { typeOptions } from './words.tsx';
 
-// A draft of the changes between two tags.
-
 const PATH = '/dashboard/:organizationId/posts/~/compare';
 
 /** The triggers that the form offers; `tidings draft --trigger` takes any. */

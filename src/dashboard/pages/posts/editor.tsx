@@ -228,9 +228,7 @@ interface EditorProps {
   isUnsaved: boolean;
   preview: VNode;
   above?: VNode;
-  /** Below the text. */
   below?: VNode;
-  /** Below the type of the post. */
   type?: VNode;
   beside?: VNode;
 }

@@ -10,7 +10,6 @@ import { pack } from './list.tsx';
 
 // The posts of a file before they are imported. Its form sends the text again.
 
-/** The field of the preview's form that has the text. */
 export const PACKED = 'packed';
 
 /** How many posts the preview lists, and how many skipped parts it does not fold. */
@@ -29,7 +28,6 @@ interface Previewed {
   preview: ImportPreview;
 }
 
-/** New ids that are shown. */
 const SHOWN_IDS = 5;
 
 function describeNewIds(newIds: [given: string, id: string][]): string | null {

@@ -264,7 +264,6 @@ export async function publishPanel(
   );
 }
 
-/** `to`: default, where the form goes. */
 function StatusButton(props: { status: string; kind?: string; to?: string; children: ComponentChildren }) {
   const { status, kind = '', to, children } = props;
   return (
@@ -289,7 +288,6 @@ async function findPublication({ deps, organization }: MemberVisit, { id }: Owne
   return event?.actor.type === 'server' ? `${describeActor(event.actor)} ${event.summary}` : null;
 }
 
-/** The conflict of a form about its own fields. */
 const ownConflict = (error: AppError | undefined) => (isOfButton(error) ? undefined : error);
 
 /** A button acted on something that the page did not show as it is. */

@@ -107,7 +107,6 @@ interface Subject {
   seen: string;
   /** The immediate effect of a restored version. */
   note: string | null;
-  /** Why nothing was restored. */
   error?: AppError;
   problem?: VNode;
 }
@@ -168,7 +167,6 @@ function VersionList({
   );
 }
 
-/** One version: its changes, its text, and the button that brings it back. */
 function Version({
   subject: { path, noun, mayRestore, seen, note },
   version,

@@ -15,10 +15,7 @@ import { counted, More, Segments } from '../../view/elements.tsx';
 const MAX_LENGTH = 200;
 const MAX_URL_LENGTH = 2_000;
 
-/**
- * The displayable part of a post's metadata, which is free-form and may come from an import: short plain text, an http
- * or https URL, and the provider's id of the delivery behind the post.
- */
+/** Metadata is free-form and may come from an import, so only short plain text and http URLs are shown. */
 export function originOf({ sourceMetadata }: Pick<Post, 'sourceMetadata'>) {
   const { platform, repository, version, author, url, deliveryId } = sourceMetadata ?? {};
   return {

@@ -31,7 +31,6 @@ const SPARE_LINKS = 2;
 
 const publishingScript = scriptAsset('publishing.js', script);
 
-/** The settings of the public page, as its form sends them. */
 const PageForm = Type.Object({
   isPageOn: Type.Boolean({
     label: 'Public page',
@@ -160,7 +159,6 @@ function ledeOf({ isPageOn, isFeedOn }: Publication, count: number): string {
     : `Nothing is public yet. When you switch the page or the feeds on, ${posts} ${count === 1 ? 'becomes' : 'become'} public. ${isPrivate}`;
 }
 
-/** The form as stored or, with an error, as it was sent. */
 function settingsForm(
   visit: MemberVisit,
   publication: Publication,

@@ -6,8 +6,6 @@ import { editForm } from '../../submission.ts';
 import { Facts } from '../../view/elements.tsx';
 import { FormOf, TextArea } from '../../view/form.tsx';
 
-// The voice of the team, and what the assistant may have.
-
 const PATH = '/dashboard/:organizationId/settings/assistant';
 
 const number = (label: string, hint: string) =>

@@ -15,8 +15,6 @@ import { typeOptions } from '../posts/words.tsx';
 import { eventsOf } from './list.tsx';
 import { Roundups, readRoundups } from './roundups.tsx';
 
-// All triggers of an organization, each as a sentence.
-
 const PATH = '/dashboard/:organizationId/triggers';
 const PER_PAGE = 25;
 /** The integrations that the form offers; the page of any other one has a form of its own. */
@@ -32,7 +30,6 @@ const happenings: Readonly<Record<EventType, string>> = {
   project_update: 'posts a project update',
 };
 
-/** Such as "changelog" or "LinkedIn post". */
 const nounOf = (type: ContentType) =>
   contentTypeRules[type].name.replace(/^[A-Z](?![a-z]*[A-Z])/, (letter) => letter.toLowerCase());
 

@@ -61,7 +61,6 @@ async function create(visit: MemberVisit, values: Static<typeof TriggerForm>) {
   );
 }
 
-/** The trigger that the form would create, without its rule. */
 async function newTrigger(visit: MemberVisit, values: URLSearchParams): Promise<Trigger> {
   const { deps, organization } = visit;
   const { id: integrationId, type, repositories } = await requireIntegration(visit);

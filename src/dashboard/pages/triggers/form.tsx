@@ -64,8 +64,6 @@ function marked(text: string, at: number) {
   );
 }
 
-// The form of a new trigger and of one that is changed.
-
 /** A filter that is a list, as one line. */
 const list = (label: string, hint: string, more = '') =>
   Type.String({ label, subject: label, hint: `${hint} Separate with commas.${more}` });
@@ -120,7 +118,6 @@ export const TriggerForm = Type.Object({
   }),
 });
 
-/** The filters of a kind that are lists. */
 function listFiltersOf(kind: TriggerKind) {
   return kind.filters.filter((name) => name in filters) as (keyof typeof filters)[];
 }

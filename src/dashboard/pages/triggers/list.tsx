@@ -21,7 +21,6 @@ export const eventWords: Readonly<Record<EventType, string>> = {
   project_update: 'Project updates',
 };
 
-/** The pages above those of a trigger. */
 export const crumbsOf = (integration: Integration) => [
   { to: 'triggers', label: 'Triggers' },
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
@@ -90,7 +89,6 @@ const MAX_SHOWN = 20;
 interface RunsProps {
   runs: readonly TriggerRun[];
   triggers: readonly Trigger[];
-  /** The integration's page. */
   path: string;
   /** Of the only trigger. Absent: the runs of all. */
   triggerId?: string;

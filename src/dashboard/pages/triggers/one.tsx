@@ -157,7 +157,6 @@ async function hasFailedRuns({ deps }: MemberVisit, { id, integrationId }: Trigg
   return runs.some(({ triggerId, error }) => triggerId === id && error !== null);
 }
 
-/** The contents of a version. */
 const templatesOf = ({
   contentType,
   titleTemplate,

@@ -36,7 +36,6 @@ export function withinTime(compose: Compose): Compose {
   };
 }
 
-/** Offers this many of the newest deliveries. */
 const MAX_OFFERED = 20;
 const MAX_TITLE_LENGTH = 80;
 
@@ -192,7 +191,6 @@ function nameOf({ title, createdAt }: Delivery, zone: string): string {
   return `${name || 'Untitled'} (${formatTime(createdAt, zone, 'second')})`;
 }
 
-/** Limits the posts on the page. */
 export const MAX_SHOWN = 20;
 
 /** In place of a post. Throws what is not about the trigger or its templates. */

@@ -87,7 +87,6 @@ function sourceOf(value: string): Source {
   return { integrationId, repositoryId: repositoryId || null, team: team.join(' ') || null };
 }
 
-/** The rule in the fields of the form. */
 const editable = (rule: Roundup) => ({
   ...pickRule(rule),
   weekday: String(rule.weekday),
@@ -166,8 +165,6 @@ async function requireRoundup({ deps, organization, params }: MemberVisit): Prom
   if (roundup?.organizationId === organization.id) return roundup;
   throw new AppError(404, 'Roundup not found. It may have been deleted.');
 }
-
-// The section on the page of triggers.
 
 export async function readRoundups(tx: ReadTx, organizationId: string) {
   const roundups = await listRoundups(tx, { organizationId });
@@ -267,8 +264,6 @@ function describePlaces(roundup: Roundup, integrations: readonly Integration[]):
   if (more > 1) return `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more`;
   return names.join(', ') || 'no place';
 }
-
-// The page of one.
 
 const crumbs = [{ to: 'triggers', label: 'Triggers' }];
 

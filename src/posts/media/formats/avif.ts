@@ -1,7 +1,6 @@
 import { type CountParts, DamagedImage, need, partCounter, type Stripped } from './format.ts';
 
-// AVIF: boxes of a length, a type and content. Positions in the file are stored in it, so metadata is overwritten in
-// place instead of removed.
+// Positions in the file are stored in it, so metadata is overwritten in place instead of removed.
 
 export function isAvif(bytes: Buffer): boolean {
   if (bytes.length < 16 || bytes.toString('latin1', 4, 8) !== 'ftyp') return false;
@@ -67,7 +66,6 @@ function boxesIn(bytes: Buffer, start: number, end: number, count: CountParts): 
   return boxes;
 }
 
-/** Boxes that hold tracks, for sequences. */
 const CONTAINERS = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
 
 function descendants(bytes: Buffer, box: Box, count: CountParts, depth = 0): Box[] {
@@ -79,7 +77,6 @@ function descendants(bytes: Buffer, box: Box, count: CountParts, depth = 0): Box
   ]);
 }
 
-/** The largest size that the file declares: a grid of tiles has one for each. */
 function sizeIn(bytes: Buffer, meta: readonly Box[], count: CountParts) {
   const properties = meta
     .filter(({ type }) => type === 'iprp')
@@ -121,7 +118,6 @@ function metadataItems(bytes: Buffer, meta: readonly Box[], count: CountParts): 
   return found;
 }
 
-/** The places in the file that hold the content of these items. */
 function extentsOf(
   bytes: Buffer,
   meta: readonly Box[],

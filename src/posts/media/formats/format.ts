@@ -10,7 +10,6 @@ export interface Stripped {
   bytes: Buffer;
   width: number;
   height: number;
-  /** It has several frames. */
   isAnimated?: boolean;
   /** The EXIF orientation that was removed, if it turned the image. */
   orientation?: number;

@@ -20,7 +20,6 @@ const MAX_SUMMARY = 280;
 
 export type FeedFile = 'feed.atom' | 'feed.rss' | 'feed.json';
 
-/** The contents of all formats of a feed. Every text can stand in XML. */
 export interface Feed {
   /** The same for as long as the organization exists. */
   id: string;
@@ -51,8 +50,8 @@ export interface Entry {
 }
 
 /**
- * Reads the newest public posts: those that a full feed holds or, with a limit, so many with their summaries alone. The
- * function that it returns renders them, after the transaction.
+ * The newest that a full feed holds, or `limit` with their summaries. The returned function renders, after the
+ * transaction.
  */
 export async function readFeed(
   tx: ReadTx,
@@ -91,7 +90,6 @@ export async function readFeed(
   };
 }
 
-/** The newest posts whose texts fit together, at least one. */
 function withinBound(posts: Post[]): Post[] {
   let length = 0;
   const end = posts.findIndex(({ markdown }, at) => {

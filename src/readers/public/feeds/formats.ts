@@ -2,8 +2,7 @@ import { generateAtomFeed, generateJsonFeed, generateRssFeed } from 'feedsmith';
 import { escapeHtml } from '../../../lib/markdown/html.ts';
 import type { Entry, Feed, FeedFile } from './feed.ts';
 
-// Feedsmith between a feed and its text: the package `feed` writes JSON Feed 1.0, and declares plain titles as HTML in Atom.
-// `routes.ts` loads this module at the first feed, because the library takes memory and time that most starts don't need.
+// `routes.ts` loads this module at the first feed: feedsmith takes memory and time that most starts don't need.
 
 export const writers: Readonly<Record<FeedFile, (feed: Feed) => string>> = {
   'feed.atom': (feed) => withTightText(writeAtom(feed)),
@@ -11,16 +10,12 @@ export const writers: Readonly<Record<FeedFile, (feed: Feed) => string>> = {
   'feed.json': writeJson,
 };
 
-/**
- * feedsmith puts each CDATA section on a line of its own, and many readers show the white space around it. A `<` inside of
- * a section is part of HTML, where `<![CDATA[` is escaped, or of a text without line breaks.
- */
+/** feedsmith puts each CDATA section on a line of its own, and many readers show the white space around it. */
 const withTightText = (xml: string) =>
   xml.replaceAll(/>\n\s*<!\[CDATA\[/g, '><![CDATA[').replaceAll(/\]\]>\n\s*<\//g, ']]></');
 
 const addressOf = ({ base }: Feed, file: FeedFile) => `${base}/${file}`;
 
-/** RFC 4287. */
 function writeAtom(feed: Feed): string {
   const self = { rel: 'self', href: addressOf(feed, 'feed.atom'), type: 'application/atom+xml' };
   return generateAtomFeed({

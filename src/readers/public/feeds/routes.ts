@@ -11,11 +11,9 @@ import { widgetScript } from '../widget/widget.ts';
 import { type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
 
 interface Format {
-  /** For people. */
   name: string;
   file: FeedFile;
   type: string;
-  /** Of a whole feed, for the OpenAPI document. */
   schema: TSchema;
 }
 
