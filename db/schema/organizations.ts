@@ -24,8 +24,8 @@ export const organizations = sqliteTable(
     createdAt: text('created_at').notNull(),
     /** When somebody moved it to the trash. Null: it is in use. */
     deletedAt: text('deleted_at'),
-    /** 1: only sessions with a second factor enter. */
-    needsSecondFactor: integer('needs_second_factor').notNull().default(0),
+    /** Only sessions with a second factor enter. */
+    needsSecondFactor: integer('needs_second_factor', { mode: 'boolean' }).notNull().default(false),
     /** Publishing needs a second person. */
     needsApproval: integer('needs_approval', { mode: 'boolean' }).notNull().default(false),
   },
@@ -74,8 +74,8 @@ export const memberships = sqliteTable(
     /** People read `member` as publisher. */
     role: text({ enum: ['owner', 'member', 'writer'] }).notNull(),
     createdAt: text('created_at').notNull(),
-    /** 1: a rule about the identity provider gave it, and each sign-in through the provider renews or ends it. */
-    byRule: integer('by_rule').notNull().default(0),
+    /** A rule about the identity provider gave it, and each sign-in through the provider renews or ends it. */
+    byRule: integer('by_rule', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.userId, table.organizationId] }), oneOf(table.role)],
 );

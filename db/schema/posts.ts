@@ -104,6 +104,8 @@ export const postVersions = sqliteTable(
     updatedAt: text('updated_at').notNull(),
     /** The next autosave of the person may replace its text. */
     isAutosave: integer('is_autosave', { mode: 'boolean' }).notNull().default(false),
+    /** How far the text came. Null: nobody approved or published it, as far as is known. */
+    reached: text({ enum: ['approved', 'published'] }),
   },
   (table) => [
     index('post_versions_by_post').on(table.postId, table.createdAt, table.id),
@@ -172,7 +174,7 @@ export const postApprovals = sqliteTable(
   {
     postId: text('post_id').primaryKey(),
     organizationId: partOf('organization_id', () => organizations.id),
-    state: text({ enum: ['waiting', 'approved', 'refused', 'withdrawn'] }).notNull(),
+    state: text({ enum: ['waiting', 'approved', 'declined', 'withdrawn'] }).notNull(),
     /** A hash of all that readers see of the post, and its newest version: every change makes one of them another. */
     hash: text().notNull(),
     versionId: text('version_id').notNull(),
@@ -191,10 +193,8 @@ export const postApprovals = sqliteTable(
     decidedById: text('decided_by_id'),
     decidedBy: text('decided_by'),
     decidedAt: text('decided_at'),
-    /** Why somebody refused it. */
+    /** Why somebody declined it. */
     note: text(),
-    /** The newest version when a text of the post was last approved. */
-    approvedVersionId: text('approved_version_id'),
   },
   (table) => [
     index('post_approvals_waiting').on(table.askedAt).where(sql`${table.state} = 'waiting'`),

@@ -3,7 +3,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { invalidField } from '../lib/app-error.ts';
 import { formatInZone, knownZone } from '../lib/time.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { askApproval } from '../posts/approve.ts';
+import { askApproval } from '../posts/approval-requests.ts';
 import {
   contentTypes,
   type PageSelection,

@@ -2,7 +2,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { AuditDeps } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import { holdChange } from '../posts/approval.ts';
+import { holdChange } from '../posts/approval-rule.ts';
 import type { Post } from '../posts/model.ts';
 import { getPost, readPost, writeAbout, writePost } from '../posts/store.ts';
 import { recordVersion } from '../posts/versions.ts';

@@ -2,7 +2,7 @@ import type { WriteTx } from '../../db/engine.ts';
 import { withoutMediaOrigin } from '../lib/markdown/media.ts';
 import type { AuditContext } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import { ask, rulesOf } from '../posts/approval.ts';
+import { ask, hashOfSeen, rulesOf } from '../posts/approval-rule.ts';
 import type { ContentType, OwnedPost, Post } from '../posts/model.ts';
 import { removePost } from '../posts/service.ts';
 import { readPost, recordPost, writePost } from '../posts/store.ts';
@@ -94,9 +94,12 @@ export async function writeDraft(
   }
   if (decision.post !== undefined) {
     await writePost(tx, decision.post);
-    await recordVersion(tx, deps, { before: post, after: decision.post, origin: 'trigger' });
-    const isAsking = draft.publish && (await rulesOf(tx, deps, decision.post)).needsApproval;
-    if (isAsking) await ask(tx, deps, decision.post);
+    const { needsApproval } = await rulesOf(tx, deps, decision.post);
+    const change = { before: post, after: decision.post, origin: 'trigger' } as const;
+    // Metadata counts too.
+    const isAlways = needsApproval && post !== null && hashOfSeen(post) !== hashOfSeen(decision.post);
+    await recordVersion(tx, deps, { ...change, isAlways });
+    if (needsApproval && draft.publish) await ask(tx, deps, decision.post);
   }
   if (decision.row !== undefined) await saveDraft(tx, decision.row);
   if (outcome === 'closed') await renameDraft(tx, row, { subject: closedSubject(row.postId) });

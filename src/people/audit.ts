@@ -19,7 +19,7 @@ export const auditGroups = {
     'post.imported',
     'post.approval_requested',
     'post.approved',
-    'post.approval_refused',
+    'post.approval_declined',
     'post.approval_withdrawn',
     'post.approval_skipped',
     'image.deleted',

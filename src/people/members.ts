@@ -90,7 +90,7 @@ export function setRole(deps: AuditDeps, userId: string, organizationId: string,
       const wasOwner = member.role === 'owner';
       if (wasOwner) await requireOtherOwner(tx, key, member);
       // A person decided, so rules of the identity provider leave it.
-      await store.updateRole(tx, key, role, 0);
+      await store.updateRole(tx, key, role, false);
       // Last: it waits for an invitation that the owner is creating.
       if (wasOwner) await store.deleteLinksOfOwners(tx, organizationId);
       await recordMember(tx, deps, 'member.role_changed', key, `made ${member.email} ${roleNoun(role)}`);

@@ -67,15 +67,11 @@ export async function findOrganization(tx: ReadTx, id: string): Promise<Organiza
 }
 
 export async function isSecondFactorNeeded(tx: ReadTx, id: string): Promise<boolean> {
-  return (await tx.$count(organizations, and(eq(organizations.id, id), eq(needsSecondFactor, 1)))) > 0;
+  return (await tx.$count(organizations, and(eq(organizations.id, id), eq(needsSecondFactor, true)))) > 0;
 }
 
 export async function setSecondFactorNeeded(tx: WriteTx, id: string, isNeeded: boolean): Promise<void> {
-  await tx
-    .update(organizations)
-    .set({ needsSecondFactor: isNeeded ? 1 : 0 })
-    .where(eq(organizations.id, id))
-    .run();
+  await tx.update(organizations).set({ needsSecondFactor: isNeeded }).where(eq(organizations.id, id)).run();
 }
 
 /** Throws `AppError` 404; `details.isEmpty` says that there is no organization at all, `isDeleted` that it is in the trash. */

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import { type Static, Type } from '@sinclair/typebox';
 import { type Check, withCheck, withCheckedCalls } from '../../db/checked.ts';
 import type { ReadTx } from '../../db/engine.ts';
@@ -89,10 +90,14 @@ export const Role = Type.Union([Type.Literal('owner'), Type.Literal('member'), T
 /** A writer writes drafts; a member also approves and publishes; an owner also manages everything else. */
 export type Role = Static<typeof Role>;
 
-/** Its part before an `@`, without dots and what follows a `+`: many servers deliver all of these to one person. */
-export function mailboxOf(email: string): string {
-  const [, local = '', domain = ''] = /^([^+@]*).*@(.*)$/s.exec(email.normalize('NFKC').toLowerCase()) ?? [];
-  return `${local.replaceAll('.', '')}@${domain}`;
+/**
+ * The mailbox of an address, whose local part counts without dots, quotes and what follows a `+`: many servers deliver all of
+ * these to one person. The domain is in ASCII. Null for a text that is no address.
+ */
+export function mailboxOf(email: string): string | null {
+  const [, local, domain] = /^([^+@]*).*@(.*?)\.?$/s.exec(email.normalize('NFKC').toLowerCase()) ?? [];
+  if (local === undefined || domain === undefined) return null;
+  return `${local.replace(/[."\\]/g, '')}@${domainToASCII(domain) || domain}`;
 }
 
 /** Part of an address, without invisible or reordering characters, which make two addresses look alike. U+2800 is a blank. */
@@ -119,8 +124,8 @@ export interface Member extends User {
   role: Role;
   /** Null: active. */
   disabledAt: string | null;
-  /** 1: a rule about the identity provider gave the role. */
-  byRule: number;
+  /** A rule about the identity provider gave the role. */
+  byRule: boolean;
 }
 
 export interface Account extends Omit<Member, 'role' | 'byRule'> {

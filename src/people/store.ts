@@ -75,7 +75,7 @@ export const rolesBelow = (role: Role): readonly Role[] => ranks.slice(0, ranks.
 export async function insertMembership(tx: WriteTx, membership: NewMembership): Promise<void> {
   const { userId, organizationId, role } = memberships;
   const target = [userId, organizationId];
-  const { role: given, byRule = 0 } = membership;
+  const { role: given, byRule = false } = membership;
   const setWhere = inArray(role, [...rolesBelow(given), ...(given === 'owner' ? [] : [given])]);
   const promotion = { target, set: { role: given, byRule }, setWhere };
   await tx.insert(memberships).values(membership).onConflictDoUpdate(promotion).run();
@@ -147,8 +147,8 @@ async function selectMembers(tx: ReadTx, isWanted: SQL | undefined): Promise<Mem
     .all();
 }
 
-/** `byRule`: 1 when a rule about the identity provider gives the role, 0 when a person does. */
-export async function updateRole(tx: WriteTx, key: MemberKey, role: Role, byRule: 0 | 1): Promise<void> {
+/** `byRule`: a rule about the identity provider gives the role, and no person. */
+export async function updateRole(tx: WriteTx, key: MemberKey, role: Role, byRule: boolean): Promise<void> {
   await tx.update(memberships).set({ role, byRule }).where(isMembership(key)).run();
 }
 

@@ -6,10 +6,10 @@ import { formatInZone, knownZone, parseInZone, span, type ZonedTime } from '../l
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { isOfLive } from '../people/organization-store.ts';
-import { ask, isApproved, requireApproved, requirePublisher, rulesOf } from './approval.ts';
+import { ask, isApproved, requireApproved, requirePublisher, rulesOf } from './approval-rule.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
 import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
-import { keepVersion } from './versions.ts';
+import { markVersion } from './versions.ts';
 
 // Drafts that are published at a time of the wall clock.
 
@@ -154,7 +154,7 @@ async function publishDuePost(
   }
   await requireApproved(tx, deps, post, published);
   await writePost(tx, published);
-  await keepVersion(tx, postId);
+  await markVersion(tx, postId, 'published');
   await recordPost(tx, scheduler, 'post.published', post, { more: lateness(schedule, now, runningSince) });
   return true;
 }

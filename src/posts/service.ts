@@ -6,7 +6,7 @@ import { DAY_MS, formatInZone } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { getOrganization } from '../people/organization-store.ts';
-import { holdChange, isApproved, requireApproved, requirePublisher, rulesOf } from './approval.ts';
+import { holdChange, isApproved, requireApproved, requirePublisher, rulesOf } from './approval-rule.ts';
 import { contentFor, isWithoutText, withContent } from './content.ts';
 import {
   type ContentType,
@@ -31,7 +31,14 @@ import {
   writePost,
 } from './store.ts';
 import { deleteOrphans, insertDeletedPost } from './trash.ts';
-import { findVersion, keepVersion, latestVersion, recordVersion } from './versions.ts';
+import {
+  copyUnpublished,
+  findVersion,
+  keepVersion,
+  latestVersion,
+  markVersion,
+  recordVersion,
+} from './versions.ts';
 
 type PostText = Partial<Pick<Post, 'title' | 'markdown' | 'contentType'>>;
 
@@ -83,17 +90,18 @@ export function editPost(
       const content = isSameBody ? post.content : contentOf(contentType, text.markdown);
       const edited = { ...post, ...text, contentType, content };
       const status = edit.status ?? post.status;
-      if (isEdited && (await holdChange(tx, deps, post, { ...edited, status }, rules))) return toPost(post);
-      const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
       const { isAutosave = false } = edit;
-      if (!isEdited && hasText && !isAutosave) await keepVersion(tx, postId);
+      const isSaved = isEdited || (hasText && !isAutosave);
+      if (isSaved && (await holdChange(tx, deps, post, { ...edited, status }, rules))) return toPost(post);
+      if (isEdited) {
+        await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave, latest });
+      } else if (isSaved) await keepVersion(tx, postId);
+      const isWritten = edit.status !== undefined && (await setStatus(tx, deps, edited, edit.status));
       if (isRetyped) {
         const more = ` to ${contentType.replaceAll('_', ' ')}`;
         await recordPost(tx, deps, 'post.changed', edited, { verb: 'changed the type of', more });
       }
-      if (!isEdited) return getPost(tx, postId);
-      await recordVersion(tx, deps, { before: post, after: edited, origin: 'edit', isAutosave, latest });
-      if (isWritten) return getPost(tx, postId);
+      if (!isEdited || isWritten) return getPost(tx, postId);
       const saved = { ...edited, updatedAt: nowOf(deps) };
       await rewritePost(tx, saved);
       return toPost(saved);
@@ -119,7 +127,7 @@ export async function setStatus(
     return false;
   }
   await writePost(tx, changed);
-  if (status === 'published') await keepVersion(tx, post.id);
+  if (status === 'published') await markVersion(tx, post.id, 'published');
   await recordPost(tx, deps, status === 'published' ? 'post.published' : 'post.unpublished', post);
   return true;
 }
@@ -167,6 +175,8 @@ export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> 
     const copy = newDraft(deps, deps.ids.newId('post'), { ...original, title });
     const after = { ...original, ...copy, isDateSet: false };
     await writePost(tx, after);
+    const { needsApproval } = await rulesOf(tx, deps, original);
+    if (needsApproval) await copyUnpublished(tx, deps, postId, copy.id);
     await recordVersion(tx, deps, { before: null, after, origin: 'edit' });
     return copy;
   });

@@ -235,7 +235,7 @@ const verbs = {
   'post.erased': 'deleted for good',
   'post.approval_requested': 'asked to approve',
   'post.approved': 'approved',
-  'post.approval_refused': 'refused to approve',
+  'post.approval_declined': 'declined',
   'post.approval_withdrawn': 'withdrew the request to approve',
   'post.approval_skipped': 'skipped the approval of',
 } as const satisfies Partial<Record<AuditAction, string>>;

@@ -9,7 +9,7 @@ import { type AuditDeps, quote } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import type { KeyHolder } from '../people/keys/store.ts';
 import { isOfLive } from '../people/organization-store.ts';
-import { holdChange } from './approval.ts';
+import { holdChange } from './approval-rule.ts';
 import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
 import { checkText } from './service.ts';

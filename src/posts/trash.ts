@@ -12,7 +12,7 @@ import { AppError, notFound } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
 import { type AuditContext, type AuditDeps, recordAudit } from '../people/audit.ts';
 import { isOfLive } from '../people/organization-store.ts';
-import { isApproved, rulesOf } from './approval.ts';
+import { isApproved, rulesOf } from './approval-rule.ts';
 import type { Post } from './model.ts';
 import { deletePostRow, getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
 

@@ -1,4 +1,4 @@
-import { and, desc, eq, getTableColumns, gt, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, getTableColumns, gt, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../db/engine.ts';
 import { postVersions } from '../../db/schema/posts.ts';
 import type { Ids } from '../lib/text.ts';
@@ -116,25 +116,53 @@ export async function settleVersion(
   return insertVersion(tx, ids, post, { origin: originOf(post), ...unknownActor, createdAt });
 }
 
-/** The people who changed the text after a version; or at any time, where that version is not kept. */
-export async function listAuthors(
-  tx: ReadTx,
-  postId: string,
-  versionId: string | null,
-): Promise<{ id: string | null; email: string | null }[]> {
-  const since = versionId === null ? null : await findVersion(tx, postId, versionId);
-  const isAfter = since === null ? undefined : gt(postVersions.createdAt, since.createdAt);
-  return tx
-    .selectDistinct({ id: postVersions.actorId, email: postVersions.actorName })
-    .from(postVersions)
-    .where(and(isOf(postId), eq(postVersions.actorType, 'user'), isAfter))
-    .all();
-}
-
-/** Later autosaves no longer replace the newest version: a person saved or published this text. */
+/** Later autosaves no longer replace the newest version: a person saved this text. */
 export async function keepVersion(tx: WriteTx, postId: string): Promise<void> {
   const isOpen = and(isOf(postId), eq(postVersions.isAutosave, true));
   await tx.update(postVersions).set({ isAutosave: false }).where(isOpen).run();
+}
+
+/** The same for a text that was approved or published. Returns the newest version, which has this text; null for none. */
+export async function markVersion(
+  tx: WriteTx,
+  postId: string,
+  reached: NonNullable<PostVersion['reached']>,
+): Promise<PostVersion | null> {
+  await keepVersion(tx, postId);
+  const latest = await latestVersion(tx, postId);
+  if (latest === null || latest.reached === 'published') return latest;
+  await tx.update(postVersions).set({ reached }).where(eq(postVersions.id, latest.id)).run();
+  return { ...latest, reached };
+}
+
+/** Gives a copy the versions of a post since its last publication, so that it has the same authors. */
+export async function copyUnpublished(
+  tx: WriteTx,
+  { ids }: Pick<VersionContext, 'ids'>,
+  postId: string,
+  copyId: string,
+): Promise<void> {
+  const versions = await listTexts(tx, postId);
+  const since = versions.findLastIndex(({ reached }) => reached === 'published') + 1;
+  for (const version of versions.slice(since)) {
+    await insertVersion(tx, ids, { ...version, id: copyId }, { ...version, isAutosave: false });
+  }
+}
+
+/** The newest version that was approved or published. */
+export async function lastReached(tx: ReadTx, postId: string): Promise<PostVersion | null> {
+  return (await listTexts(tx, postId)).findLast(({ reached }) => reached !== null) ?? null;
+}
+
+/** All versions with their texts, oldest first. */
+export async function listTexts(tx: ReadTx, postId: string): Promise<PostVersion[]> {
+  const oldestFirst = [asc(postVersions.createdAt), asc(postVersions.id)];
+  return tx
+    .select()
+    .from(postVersions)
+    .where(isOf(postId))
+    .orderBy(...oldestFirst)
+    .all();
 }
 
 /** Keeps versions in order when the clock was set back, and those of one millisecond. */
@@ -155,7 +183,11 @@ async function insertVersion(
   authorship: Authorship,
 ): Promise<PostVersion> {
   const text = { postId, organizationId, title, markdown, contentType };
-  const version = { id: ids.newId('version'), ...text, ...authorship, updatedAt: authorship.createdAt };
+  const { origin, actorType, actorId, actorName, createdAt, isAutosave } = authorship;
+  const version = {
+    ...{ id: ids.newId('version'), ...text, origin, actorType, actorId, actorName, createdAt, isAutosave },
+    ...{ updatedAt: createdAt, reached: null },
+  };
   await tx.insert(postVersions).values(version).run();
   await dropOldest(tx, postId);
   return version;

@@ -21,7 +21,7 @@ afterAll(() => folder.remove());
 const create = (...more: string[]) =>
   ['post', 'create', '--organization', 'acme', '--title', 'T', `${folder.path}/text.md`, ...more] as const;
 
-test('each command that publishes is refused with what to do, or skips the approval on demand', async () => {
+test('each command that publishes says what to do, or skips the approval on demand', async () => {
   expect((await json('post', 'show', (await json(...create())).id)).approval).toBeUndefined();
   expect(await json('organization', 'set-approval', 'acme', 'on')).toMatchObject({ needsApproval: true });
   const { id } = await json(...create());

@@ -63,7 +63,7 @@ const others: Readonly<Record<string, RegExp>> = {
     /\/(?:roundups\/:roundupId\/delete|triggers\/:triggerId\/delete|posts\/:postId\/(?:delete|schedule\/cancel|date\/reset)|versions\/:versionId\/restore|trash\/(?:restore|erase|empty)|import\/:historyId\/publish)$/,
   'show or send something': /\/(?:preview|confirm|test|retry|replay|resend|trigger|refresh)$/,
   'are of this browser alone': /\/appearance$/,
-  'carry a hash of the text, or take a request back': /\/approval(?:\/refuse|\/withdraw)?$/,
+  'carry a hash of the text, or take a request back': /\/approval(?:\/decline|\/withdraw)?$/,
   'carry the version by `updatedAt`': /\/posts\/:postId\/suggestions?(?:\/:suggestionId)?$/,
   'carry the version of each row, which another file tests': /\/posts\/~\/selected$/,
   'are the script of the editor, which another file tests': /\/autosave$/,

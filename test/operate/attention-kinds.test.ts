@@ -11,7 +11,7 @@ import {
   deleteOrganization,
   restoreOrganization,
 } from '../../src/people/organizations.ts';
-import { askApproval } from '../../src/posts/approve.ts';
+import { askApproval } from '../../src/posts/approval-requests.ts';
 import {
   attentionJob,
   findInDatabase,

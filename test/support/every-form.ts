@@ -14,7 +14,7 @@ import { changeOrganization } from '../../src/people/organizations.ts';
 import { insertPasskey } from '../../src/people/passkeys/store.ts';
 import { hashOf } from '../../src/people/passwords.ts';
 import { insertSession } from '../../src/people/store.ts';
-import { askApproval } from '../../src/posts/approve.ts';
+import { askApproval } from '../../src/posts/approval-requests.ts';
 import { addImage } from '../../src/posts/media/service.ts';
 import { schedulePost } from '../../src/posts/schedule.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
@@ -92,7 +92,7 @@ const forms: Readonly<Record<string, (has: Record<string, string>) => Filled>> =
     fields: { seen: askedHash },
     things: { postId: 'asked' },
   }),
-  '/posts/:postId/approval/refuse': ({ doubtedHash = '' }) => ({
+  '/posts/:postId/approval/decline': ({ doubtedHash = '' }) => ({
     fields: { seen: doubtedHash, note: 'Too long' },
     things: { postId: 'doubted' },
   }),
@@ -415,14 +415,17 @@ export async function createEveryForm() {
       values ('his_1', ${integrationId}, ${repositoryId}, ${trigger.id}, 0, 'queued', 0, 0, 0, 0, ${updatedAt})`,
   );
   const other = await signedIn(app, { organizationId: 'org_a', role: 'member' });
-  const asker = { type: 'user', id: other.user.id, name: other.user.email, address: null } as const;
   await app.addPosts(
     'org_a',
     ...['asked', 'doubted', 'recalled'].map((id) => ({ id, status: 'draft' as const })),
   );
-  await changeOrganization(app.deps, 'org_a', { needsApproval: true });
-  for (const id of ['asked', 'doubted', 'recalled']) await askApproval({ ...app.deps, actor: asker }, id);
-  await changeOrganization(app.deps, 'org_a', { needsApproval: false });
+  async function ask(user: { id: string; email: string }, ...ids: string[]) {
+    const actor = { type: 'user', id: user.id, name: user.email, address: null } as const;
+    await changeOrganization(app.deps, 'org_a', { needsApproval: true });
+    for (const id of ids) await askApproval({ ...app.deps, actor }, id);
+    await changeOrganization(app.deps, 'org_a', { needsApproval: false });
+  }
+  await ask(other.user, 'asked', 'doubted');
 
   const has: Record<string, string> = {
     organizationId: 'org_a',
@@ -489,6 +492,7 @@ export async function createEveryForm() {
     async addOwner() {
       const owner = await signedIn(app, { organizationId: 'org_a' });
       await setPassword(app, owner.user);
+      await ask(owner.user, 'recalled');
       const now = app.clock.now();
       const times = {
         createdAt: now.toISOString(),

@@ -13,11 +13,11 @@ CREATE TABLE post_approvals (
   decided_by text COLLATE "C",
   decided_at text COLLATE "C",
   note text COLLATE "C",
-  approved_version_id text COLLATE "C",
-  CONSTRAINT post_approvals_state CHECK (state in ('waiting', 'approved', 'refused', 'withdrawn'))
+  CONSTRAINT post_approvals_state CHECK (state in ('waiting', 'approved', 'declined', 'withdrawn'))
 );
 CREATE INDEX post_approvals_waiting ON post_approvals (asked_at) WHERE state = 'waiting';
 
 ALTER TABLE memberships DROP CONSTRAINT memberships_role;
 ALTER TABLE memberships ADD CONSTRAINT memberships_role CHECK (role in ('owner', 'member', 'writer'));
 ALTER TABLE organizations ADD COLUMN needs_approval bigint NOT NULL DEFAULT 0;
+ALTER TABLE post_versions ADD COLUMN reached text COLLATE "C";

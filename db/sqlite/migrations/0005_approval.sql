@@ -12,9 +12,8 @@ CREATE TABLE `post_approvals` (
 	`decided_by` text,
 	`decided_at` text,
 	`note` text,
-	`approved_version_id` text,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
-	CONSTRAINT "post_approvals_state" CHECK("post_approvals"."state" in ('waiting', 'approved', 'refused', 'withdrawn'))
+	CONSTRAINT "post_approvals_state" CHECK("post_approvals"."state" in ('waiting', 'approved', 'declined', 'withdrawn'))
 );
 --> statement-breakpoint
 CREATE INDEX `post_approvals_waiting` ON `post_approvals` (`asked_at`) WHERE "post_approvals"."state" = 'waiting';--> statement-breakpoint
@@ -23,7 +22,7 @@ CREATE TABLE `__new_memberships` (
 	`organization_id` text NOT NULL,
 	`role` text NOT NULL,
 	`created_at` text NOT NULL,
-	`by_rule` integer DEFAULT 0 NOT NULL,
+	`by_rule` integer DEFAULT false NOT NULL,
 	PRIMARY KEY(`user_id`, `organization_id`),
 	FOREIGN KEY (`user_id`) REFERENCES `users`(`id`) ON UPDATE no action ON DELETE cascade,
 	FOREIGN KEY (`organization_id`) REFERENCES `organizations`(`id`) ON UPDATE no action ON DELETE cascade,
@@ -33,4 +32,5 @@ CREATE TABLE `__new_memberships` (
 INSERT INTO `__new_memberships`("user_id", "organization_id", "role", "created_at", "by_rule") SELECT "user_id", "organization_id", "role", "created_at", "by_rule" FROM `memberships`;--> statement-breakpoint
 DROP TABLE `memberships`;--> statement-breakpoint
 ALTER TABLE `__new_memberships` RENAME TO `memberships`;--> statement-breakpoint
-ALTER TABLE `organizations` ADD `needs_approval` integer DEFAULT false NOT NULL;
+ALTER TABLE `organizations` ADD `needs_approval` integer DEFAULT false NOT NULL;--> statement-breakpoint
+ALTER TABLE `post_versions` ADD `reached` text;

@@ -270,11 +270,11 @@ async function applyGrants(tx: WriteTx, deps: AuditDeps, user: User, grants: Gra
   const asRule = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
   for (const { organizationId, role, byRule } of has) {
     const granted = grants[organizationId];
-    if (byRule === 0 || granted === role) continue;
+    if (!byRule || granted === role) continue;
     const key = { userId: user.id, organizationId };
     if (role === 'owner' && !(await people.hasOtherOwner(tx, key))) continue;
     if (granted === undefined) await people.deleteMembership(tx, key);
-    else await people.updateRole(tx, key, granted, 1);
+    else await people.updateRole(tx, key, granted, true);
     // As for every owner whose role ends: a link that they kept would bring it back.
     if (role === 'owner' || granted === undefined) await people.deleteLinksOfOwners(tx, organizationId);
     const summary =
@@ -291,7 +291,7 @@ async function applyGrants(tx: WriteTx, deps: AuditDeps, user: User, grants: Gra
       continue;
     }
     const createdAt = deps.clock.now().toISOString();
-    const membership = { userId: user.id, organizationId, role, createdAt, byRule: 1 };
+    const membership = { userId: user.id, organizationId, role, createdAt, byRule: true };
     const describe = (email: string, as: string) =>
       `added ${email} as ${as} by a rule of the identity provider`;
     await joinOrganization(tx, asRule, membership, describe);

@@ -6,12 +6,11 @@ import { derivedId, type Ids } from '../../lib/text.ts';
 import { turns } from '../../lib/time.ts';
 import { type AuditDeps, describeActor, quote, recordAudit } from '../../people/audit.ts';
 import { getOrganization } from '../../people/organization-store.ts';
-import { hashOfSeen, isApproved, requireApproved, rulesOf } from '../approval.ts';
+import { hashOfSeen, isApproved, requireApproved, rulesOf } from '../approval-rule.ts';
 import { type ContentType, END_OF_DATES, type OwnedPost, type PostStatus } from '../model.ts';
 import { listSchedules, type Schedule, saveSchedule } from '../schedule.ts';
-
 import { findOwners, readPosts, writePost } from '../store.ts';
-import { recordVersion } from '../versions.ts';
+import { markVersion, recordVersion } from '../versions.ts';
 import { importError, type SourceFile } from './files.ts';
 import { type CheckedRecord, type ReadOptions, readRecords } from './records.ts';
 
@@ -86,10 +85,8 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
       }
       saved.done++;
       const merged = merge(id, record.fields, old, options, now);
-      const isUnapproved = needsApproval && (await needsSecond(tx, merged, old));
-      const isHeld = isUnapproved && !deps.skipsApproval;
-      if (isUnapproved) saved[isHeld ? 'unapproved' : 'skipped']++;
-      const post = isHeld ? hold(merged, old) : merged;
+      const { post, isUnapproved } = await hold(tx, deps, merged, old, needsApproval);
+      if (isUnapproved) saved[deps.skipsApproval ? 'skipped' : 'unapproved']++;
       const schedule = schedules.get(id);
       const isWaiting = waitsForDate(post, record, options, now);
       const isMoved = old !== undefined && old !== post && schedule?.publishAt === Date.parse(old.createdAt);
@@ -117,7 +114,10 @@ export async function importFile(deps: AuditDeps & { ids: Ids }, file: SourceFil
         await recordVersion(tx, deps, { before: old ?? null, after: post, origin: 'import', isAlways });
       }
       if (isScheduled) await requireApproved(tx, deps, post);
-      if (post.status === 'published') saved.published++;
+      if (post.status === 'published') {
+        if (needsApproval) await markVersion(tx, id, 'published');
+        saved.published++;
+      }
       saved[old === undefined ? 'created' : 'updated']++;
     }
   }
@@ -177,7 +177,7 @@ export type ImportPreview = Awaited<ReturnType<typeof previewImport>>;
  * to be the same as existing posts; `unapproved`: as of `importFile`. Throws `AppError` 400 `unknown_format`.
  */
 export async function previewImport(
-  deps: Pick<AuditDeps, 'db' | 'clock' | 'actor'>,
+  deps: Pick<AuditDeps, 'db' | 'clock' | 'actor' | 'skipsApproval'>,
   file: SourceFile,
   options: ImportOptions,
 ) {
@@ -209,21 +209,18 @@ export async function previewImport(
   const turn = turns();
   for (const piece of splitRecords(own.records)) {
     await turn();
-    const { existing, schedules, held } = await db.read(async (tx) => {
+    const { plans, schedules } = await db.read(async (tx) => {
       const existing = await readPosts(tx, [...piece.keys()]);
       const { needsApproval } = await rulesOf(tx, deps, { organizationId });
-      const held = new Set<string>();
-      for (const [id, { fields }] of needsApproval ? piece : []) {
+      const plans = await Array.fromAsync(piece, async ([id, record]) => {
         const old = existing.get(id);
-        if (await needsSecond(tx, merge(id, fields, old, options, now), old)) held.add(id);
-      }
-      return { existing, schedules: await schedulesOf(tx, piece, existing, now), held };
+        const merged = merge(id, record.fields, old, options, now);
+        return { id, record, old, ...(await hold(tx, deps, merged, old, needsApproval)) };
+      });
+      return { plans, schedules: await schedulesOf(tx, piece, existing, now) };
     });
-    unapproved += held.size;
-    for (const [id, record] of piece) {
-      const old = existing.get(id);
-      const merged = merge(id, record.fields, old, options, now);
-      const post = held.has(id) ? hold(merged, old) : merged;
+    for (const { id, record, old, post, isUnapproved } of plans) {
+      if (isUnapproved) unapproved++;
       const change = old === undefined ? 'created' : post === old ? 'unchanged' : 'updated';
       const { title, contentType, status, createdAt } = post;
       if (change === 'updated' && !record.isIdGiven) replaced++;
@@ -337,18 +334,21 @@ function waitsForDate(
   return status === 'draft' && createdAt > now && wanted === 'published';
 }
 
-/** The post would be public with a text that nobody has approved. */
-async function needsSecond(tx: ReadTx, post: OwnedPost, old: OwnedPost | undefined): Promise<boolean> {
-  if (post.status !== 'published') return false;
-  const isSame = old?.status === 'published' && hashOfSeen(old) === hashOfSeen(post);
-  return !isSame && !(await isApproved(tx, post));
-}
-
-/** What is written of such a post: nothing that readers see. */
-function hold(post: OwnedPost, old: OwnedPost | undefined): OwnedPost {
-  if (old?.status === 'published') return old;
+/** The post as it is written. `isUnapproved`: it would be public with a text that nobody has approved, so readers see nothing of it. */
+async function hold(
+  tx: ReadTx,
+  { skipsApproval }: Pick<AuditDeps, 'skipsApproval'>,
+  post: OwnedPost,
+  old: OwnedPost | undefined,
+  needsApproval: boolean,
+): Promise<{ post: OwnedPost; isUnapproved: boolean }> {
+  if (!needsApproval || post.status === 'draft') return { post, isUnapproved: false };
   const isSame = old !== undefined && hashOfSeen(old) === hashOfSeen(post);
-  return isSame ? old : { ...post, status: 'draft' };
+  const isPublic = isSame && old.status === 'published';
+  const isUnapproved = !isPublic && !(await isApproved(tx, post));
+  if (!isUnapproved || skipsApproval) return { post, isUnapproved };
+  const isKept = old !== undefined && (isSame || old.status === 'published');
+  return { post: isKept ? old : { ...post, status: 'draft' }, isUnapproved };
 }
 
 const canBeScheduled = ({ createdAt }: OwnedPost) => new Date(createdAt) < END_OF_DATES;

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { changeOrganization } from '../../../src/people/organizations.ts';
-import { findApproval } from '../../../src/posts/approval.ts';
+import { findApproval } from '../../../src/posts/approval-rule.ts';
 import { createPost } from '../../../src/posts/service.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { samplePayload } from '../../../src/providers/index.ts';
@@ -56,11 +56,13 @@ describe('the page of a draft', () => {
       to: path,
     });
     expect(await stored()).toMatchObject({ markdown: 'Typed *text*', status: 'draft' });
-    expect(await page(ann)).toContain('Waiting for approval, as ');
+    expect(await page(ann)).toContain('asked for the approval of this text');
     expect(await page(ann)).not.toContain('value="asked"');
     const review = `${path}/approval`;
-    expect(await page(ann, review)).toContain('so somebody else must approve it');
-    expect(await page(wim, review)).toContain('A publisher or an owner approves it.');
+    for (const visit of [ann, wim]) {
+      const html = await page(visit, review);
+      expect([html.includes('Waits for'), html.includes('Approve text')]).toEqual([true, false]);
+    }
     const shown = await page(bob, review);
     expect(shown).toContain('Typed <em>text</em>');
     expect(shown).toContain('Approve and publish');
@@ -94,19 +96,20 @@ describe('the page of a draft', () => {
     expect((await stored())?.status).toBe('published');
   });
 
-  test('shows why somebody refused it, which a writer may not', async () => {
+  test('shows why somebody declined it, which a writer may not', async () => {
     await edit(wim, { status: 'asked' });
     const review = `${path}/approval`;
     const { hash: seen = '' } = (await approval()) ?? {};
-    const refused = { seen, note: `Too long ${hostile}` };
-    expect((await send(wim, `${review}/refuse`, refused)).status).toBe(403);
+    const declined = { seen, note: `Too long ${hostile}` };
+    expect((await send(wim, `${review}/decline`, declined)).status).toBe(403);
     expect((await send(wim, review, { seen })).status).toBe(403);
-    expect((await send(bob, `${review}/refuse`, { seen, note: '' })).html).toContain('problem');
-    await send(bob, `${review}/refuse`, refused);
+    expect((await send(bob, `${review}/decline`, { seen, note: '' })).html).toContain('problem');
+    await send(bob, `${review}/decline`, declined);
     const html = await page(wim);
-    expect([html.includes('refused the text: Too long'), isHarmed(html)]).toEqual([true, false]);
+    expect([html.includes('Too long'), isHarmed(html)]).toEqual([true, false]);
     await edit(wim, { status: 'asked' });
-    await send(ann, `${review}/withdraw`);
+    expect((await send(ann, `${review}/withdraw`)).status).toBe(403);
+    await send(wim, `${review}/withdraw`);
     expect((await approval())?.state).toBe('withdrawn');
   });
 
@@ -129,7 +132,7 @@ describe('the page of a published post', () => {
     expect(await page(ann)).toContain('Readers see a change once another person has approved it.');
     await edit(ann, { markdown: 'Some newer text' });
     expect((await stored())?.markdown).toBe('Some *text*');
-    expect(await page(ann)).toContain('A change of this post is waiting for approval');
+    expect(await page(ann)).toContain('asked for the approval of a change');
     expect(formOf(await page(ann), path).get('markdown')).toBe('Some newer text');
     expect(formOf(await page(bob), path).get('markdown')).toBe('Some *text*');
     const shown = await page(bob, `${path}/approval`);
@@ -207,7 +210,7 @@ test('a trigger that publishes at once leaves a draft and asks, and asks again w
     askedBy: 'The release trigger',
   });
   path = `/dashboard/org_a/posts/${id}`;
-  expect(await page(bob)).toContain('Needs approval by two people, as The release trigger asked');
+  expect(await page(bob)).toContain('It takes two people: one asks, another approves.');
   const { hash: first = '' } = (await approval()) ?? {};
   expect((await send(bob, `${path}/approval`, { seen: first })).html).toContain(
     'A person must ask for the approval first',

@@ -2,31 +2,36 @@ import { Type } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
 import { compareTexts } from '../../../drafting/suggestions.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { type Approval, hashOfSeen, isOwnText } from '../../../posts/approval.ts';
+import { capitalized } from '../../../lib/text.ts';
+import type { Member } from '../../../people/permission.ts';
 import {
   approvalOf,
   approvePost,
+  declineApproval,
   MAX_NOTE,
-  refuseApproval,
   withdrawApproval,
-} from '../../../posts/approve.ts';
+} from '../../../posts/approval-requests.ts';
+import { hashOfSeen } from '../../../posts/approval-rule.ts';
+import { type Approval, listApprovers } from '../../../posts/authorship.ts';
 import { contentTypeRules, type OwnedPost } from '../../../posts/model.ts';
-import { findVersion } from '../../../posts/versions.ts';
+import { lastReached } from '../../../posts/versions.ts';
+import { seenOf } from '../../edit.ts';
 import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { postForm } from '../../submission.ts';
 import { Difference } from '../../view/difference.tsx';
 import { Clock, Facts, Link, More, proseOf, useVisit, When } from '../../view/elements.tsx';
-import { Action, Form, FormError, Hidden, TextArea } from '../../view/form.tsx';
+import { Action, Danger, Form, FormError, Hidden, TextArea } from '../../view/form.tsx';
 import { requirePost } from './suggestion.tsx';
+import { shown } from './words.tsx';
 
-// A second person reads a text and approves or refuses it.
+// A second person reads a text and approves or declines it.
 
 const APPROVAL = '/dashboard/:organizationId/posts/:postId/approval';
 
 /** `seen`: the hash of the text that the page showed. */
 const ApproveForm = Type.Object({ seen: Type.String(), publish: Type.Boolean() });
-const RefuseForm = Type.Object({
+const DeclineForm = Type.Object({
   seen: Type.String(),
   note: Type.String({ label: 'Reason', subject: 'The reason', maxLength: MAX_NOTE }),
 });
@@ -45,31 +50,28 @@ export const routes: readonly Page[] = [
     );
   }),
 
-  postForm(`${APPROVAL}/refuse`, 'publisher', RefuseForm, showApproval, async (visit, values) => {
+  postForm(`${APPROVAL}/decline`, 'publisher', DeclineForm, showApproval, async (visit, values) => {
     const { post, path } = await requirePost(visit);
-    await refuseApproval(visit.deps, post.id, { hash: values.seen, note: values.note });
-    return redirect(path, 'Refused. The page of the post shows your reason.');
+    await declineApproval(visit.deps, post.id, { hash: values.seen, note: values.note });
+    return redirect(path, 'Declined. The page of the post shows your reason.');
   }),
 
   post(`${APPROVAL}/withdraw`, 'member', async (visit) => {
     const { post, path } = await requirePost(visit);
     const isDone = await withdrawApproval(visit.deps, post.id);
-    return redirect(path, isDone ? 'Withdrew the request.' : 'Nobody asks to approve this post any more.');
+    return redirect(path, isDone ? 'Withdrew the request.' : 'There is no request for this post any more.');
   }),
 ];
 
 async function showApproval(visit: MemberVisit, error?: AppError) {
-  const { deps, mayPublish } = visit;
+  const { deps, mayPublish, user } = visit;
   const { post, path } = await requirePost(visit);
-  const { state, approval, isOwn, base } = await deps.db.read(async (tx) => {
+  const { state, approval, approvers, base } = await deps.db.read(async (tx) => {
     const found = await approvalOf(tx, post);
-    const { approval } = found;
-    const isOwn = approval !== null && (await isOwnText(tx, approval, deps.actor));
-    const versionId = approval?.approvedVersionId;
+    const approvers = found.approval === null ? [] : await listApprovers(tx, found.approval);
     // Readers see the one of a published post.
-    const base =
-      post.status === 'published' ? post : versionId && (await findVersion(tx, post.id, versionId));
-    return { ...found, isOwn, base: base || null };
+    const base = post.status === 'published' ? post : await lastReached(tx, post.id);
+    return { ...found, approvers, base };
   });
   const text: OwnedPost = { ...post, ...approval?.change };
   const crumbs = [
@@ -77,14 +79,19 @@ async function showApproval(visit: MemberVisit, error?: AppError) {
     { to: path, label: post.title },
   ];
   const seen = hashOfSeen(text);
-  const isWaiting = state === 'waiting' && approval?.askedById !== null;
-  const { fields, problem } = formState(RefuseForm, visit.form, error?.status === 400 ? error : undefined);
+  const isWaiting = state === 'waiting';
+  const isAsked = isWaiting && approval?.askedById !== null;
+  const isOwn = approval?.askedById === user.id;
+  const mayApprove = isAsked && approvers.some(({ id }) => id === user.id);
+  const mayDecline = mayPublish && !(isOwn && isWaiting) && (isWaiting || state === 'approved');
+  const { fields, problem } = formState(DeclineForm, visit.form, error?.status === 400 ? error : undefined);
   return view(
     { title: `Approval of ${post.title}`, heading: 'Approval', crumbs, error },
     error?.status === 409 && <FormError error={`${error.message}.`} />,
     <Facts
       facts={[
         ['State', <ApprovalLine {...{ state, approval, post }} />],
+        ['Waits for', isAsked && nameApprovers(approvers, user.id)],
         ['Type', contentTypeRules[text.contentType].name],
         ['Date', text.isDateSet ? <Clock at={text.createdAt} /> : 'When it is published'],
       ]}
@@ -106,40 +113,72 @@ async function showApproval(visit: MemberVisit, error?: AppError) {
       <summary>Text in Markdown</summary>
       <pre class="stored">{text.markdown}</pre>
     </details>,
-    isWaiting && (
-      <div class="stack after">
-        {!mayPublish && <p>A publisher or an owner approves it.</p>}
-        {mayPublish && isOwn && (
-          <p>You asked for this approval or wrote some of the text, so somebody else must approve it.</p>
-        )}
-        {mayPublish && !isOwn && (
-          <Form
-            to={`${path}/approval`}
-            button="Approve text"
-            kind={post.status === 'draft' ? '' : 'go'}
-            layout="bar"
-          >
+    <div class="stack after">
+      {mayApprove && (
+        <Form
+          to={`${path}/approval`}
+          button="Approve text"
+          kind={post.status === 'draft' ? '' : 'go'}
+          layout="bar"
+        >
+          <Hidden values={{ seen }} />
+          {post.status === 'draft' && (
+            <button type="submit" class="button go" name="publish" value="on">
+              Approve and publish
+            </button>
+          )}
+        </Form>
+      )}
+      {isWaiting && !isAsked && (
+        <Action
+          to={path}
+          label="Ask for approval"
+          kind="go"
+          fields={{ status: 'asked', seen: seenOf(shown(post)) }}
+        />
+      )}
+      {mayPublish && state === 'approved' && post.status === 'draft' && (
+        <p>
+          <a href={path}>Open the post</a> to publish or schedule it.
+        </p>
+      )}
+      {mayDecline && !(state === 'approved' && post.status === 'published') && (
+        <More label="Decline…" isOpen={problem !== null}>
+          <Form to={`${path}/approval/decline`} button="Decline text" kind="bad" problem={problem} asks>
             <Hidden values={{ seen }} />
-            {post.status === 'draft' && (
-              <button type="submit" class="button go" name="publish" value="on">
-                Approve and publish
-              </button>
-            )}
+            <TextArea {...fields.note} more={{ rows: 3, required: true, maxLength: MAX_NOTE }} />
           </Form>
-        )}
-        {mayPublish && (
-          <More label="Refuse…" isOpen={problem !== null}>
-            <Form to={`${path}/approval/refuse`} button="Refuse text" kind="bad" problem={problem} asks>
-              <Hidden values={{ seen }} />
-              <TextArea {...fields.note} more={{ rows: 3, required: true, maxLength: MAX_NOTE }} />
-            </Form>
-          </More>
-        )}
-        {approval?.askedById === visit.user.id && (
-          <Action to={`${path}/approval/withdraw`} label="Withdraw request" />
-        )}
-      </div>
-    ),
+        </More>
+      )}
+      {isOwn && <WithdrawPart {...{ state, approval, path }} />}
+    </div>,
+  );
+}
+
+/** The people who may approve a text. */
+function nameApprovers(approvers: readonly Member[], userId: string): string {
+  if (approvers.length === 0) {
+    return 'Nobody: every publisher and owner asked for it or wrote some of it. An owner can invite another publisher.';
+  }
+  const names = approvers.map(({ id, email }) => (id === userId ? 'you' : email));
+  const shownNames = names.slice(0, 5);
+  const more = names.length - shownNames.length;
+  return capitalized([...shownNames, ...(more > 0 ? [`${more} more`] : [])].join(' or '));
+}
+
+/** For who asked. */
+function WithdrawPart({
+  state,
+  approval,
+  path,
+}: Pick<FoundApproval, 'state' | 'approval'> & { path: string }) {
+  if (approval?.change == null) {
+    return state === 'waiting' && <Action to={`${path}/approval/withdraw`} label="Withdraw request" />;
+  }
+  return (
+    <Danger to={`${path}/approval/withdraw`} label="Discard change…" button="Discard change" isButton>
+      This forgets your change. Readers go on seeing the text before.
+    </Danger>
   );
 }
 
@@ -152,22 +191,29 @@ function ApprovalLine({ state, approval, post }: State): ComponentChildren {
   if (state === 'waiting' && askedById === null) {
     return (
       <>
-        Needs approval by two people, as {askedBy} asked <When at={askedAt} />: one asks, another approves.
+        {askedBy} asked for approval <When at={askedAt} />. It takes two people: one asks, another approves.
       </>
     );
   }
   if (state === 'waiting') {
     return (
       <>
-        {change === null ? 'Waiting' : 'A change of this post is waiting'} for approval, as {askedBy} asked{' '}
-        <When at={askedAt} />.
+        {askedBy} asked for the approval of {change === null ? 'this text' : 'a change'} <When at={askedAt} />
+        .
       </>
     );
   }
-  if (state === 'refused') {
+  if (state === 'declined') {
     return (
       <>
-        {decidedBy} refused {change === null ? 'the text' : `a change by ${askedBy}`}: {note}
+        {decidedBy} declined {change === null ? 'the text' : `the change by ${askedBy}`}
+        {decidedAt && (
+          <>
+            {' '}
+            <When at={decidedAt} />
+          </>
+        )}
+        : {note}
       </>
     );
   }
@@ -178,15 +224,18 @@ function ApprovalLine({ state, approval, post }: State): ComponentChildren {
       </>
     );
   }
-  if (change !== null) return 'The post changed after somebody asked to approve this change.';
+  if (change !== null) return `The post changed after ${askedBy} asked for the approval of a change.`;
   return post.status === 'draft' ? 'Needs approval: it changed after the last request.' : 'Published.';
 }
 
 export type FoundApproval = Awaited<ReturnType<typeof approvalOf>>;
 
-/** Null where publishing needs no second person. */
-export const readApproval = ({ deps, organization }: MemberVisit, post: OwnedPost) =>
-  organization.needsApproval ? deps.db.read((tx) => approvalOf(tx, post)) : null;
+/** Null where publishing needs no second person, unless a change still waits from when it did. */
+export async function readApproval({ deps, organization }: MemberVisit, post: OwnedPost) {
+  const found = await deps.db.read((tx) => approvalOf(tx, post));
+  const isLeft = found.state === 'waiting' && hasChange(found.approval);
+  return organization.needsApproval || isLeft ? found : null;
+}
 
 const hasChange = (approval: Approval | null) => approval !== null && approval.change !== null;
 

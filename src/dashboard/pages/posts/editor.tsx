@@ -6,8 +6,8 @@ import { findDraftOfPost } from '../../../drafting/store.ts';
 import { findRangeProblem } from '../../../drafting/triggers/range-store.ts';
 import { listDeliveries } from '../../../integrations/deliveries/log-store.ts';
 import { AppError } from '../../../lib/app-error.ts';
-import { hashOfSeen } from '../../../posts/approval.ts';
-import { askApproval } from '../../../posts/approve.ts';
+import { askApproval } from '../../../posts/approval-requests.ts';
+import { hashOfSeen } from '../../../posts/approval-rule.ts';
 import { contentFor } from '../../../posts/content.ts';
 import {
   ContentType,

@@ -10,7 +10,7 @@ import {
 import { AppError } from '../../../lib/app-error.ts';
 import { turns } from '../../../lib/time.ts';
 import type { Deps } from '../../../people/deps.ts';
-import { findApproval } from '../../../posts/approval.ts';
+import { findApproval } from '../../../posts/approval-rule.ts';
 import type { OwnedPost, Post } from '../../../posts/model.ts';
 import { readPost } from '../../../posts/store.ts';
 import {

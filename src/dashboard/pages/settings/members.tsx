@@ -149,7 +149,7 @@ async function showMembers(visit: MemberVisit, error?: AppError) {
             <>
               {roleNames[person.role]}
               <div class="hint">{permissions[person.role]}</div>
-              {person.byRule === 1 && <div class="hint">By a rule of the identity provider</div>}
+              {person.byRule && <div class="hint">By a rule of the identity provider</div>}
             </>
           ),
         },
@@ -256,8 +256,7 @@ function Actions({ person, people }: { person: Member; people: Member[] }) {
           >
             {who} can no longer open <bdi>{organization.name}</bdi>. {isSelf ? 'Your' : 'Their'} posts stay.{' '}
             {links} API keys keep working: revoke those that {isSelf ? 'you know' : 'the person knows'}.
-            {person.byRule === 1 &&
-              ' At the next sign-in, the rule of the identity provider adds them again.'}
+            {person.byRule && ' At the next sign-in, the rule of the identity provider adds them again.'}
           </Danger>
         </>
       )}

@@ -5,16 +5,15 @@ import { postApprovals, postSchedules, posts } from '../../db/schema/posts.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import { type Actor, type AuditContext, describeActor } from '../people/audit.ts';
-import { mailboxOf, mayPublish, onlyPublishers } from '../people/permission.ts';
+import { onlyPublishers } from '../people/permission.ts';
 import { findMember } from '../people/store.ts';
+import { type Approval, isApprover } from './authorship.ts';
 import type { OwnedPost } from './model.ts';
 import { recordPost } from './store.ts';
-import { latestVersion, listAuthors, settleVersion } from './versions.ts';
+import { latestVersion, settleVersion } from './versions.ts';
 
 // Where publishing needs a second person, one person asks for the approval of a text, and another one gives it. It holds for
-// exactly that text. Every way to publish asks here, in the transaction that writes. `approve.ts` has what people do.
-
-export type Approval = typeof postApprovals.$inferSelect;
+// exactly that text. Every way to publish asks here, in the transaction that writes. `approval-requests.ts` has what people do.
 
 /** A hash of all that readers see of a post. Without a date of its own, it gets that of its publication. */
 export function hashOfSeen(post: Omit<OwnedPost, 'id' | 'status' | 'updatedAt' | 'organizationId'>): string {
@@ -108,7 +107,7 @@ export async function mayApprove(
   key: { userId: string; organizationId: string },
 ): Promise<boolean> {
   const member = await findMember(tx, key);
-  return member !== null && member.disabledAt === null && mayPublish(member.role);
+  return member !== null && isApprover(member);
 }
 
 /** The post did not change since. */
@@ -116,18 +115,6 @@ export async function isOfText(tx: ReadTx, approval: Approval, post: OwnedPost):
   const { versionId, hash, change } = approval;
   const latest = await latestVersion(tx, post.id);
   return versionId === (latest?.id ?? '') && hash === hashOfSeen({ ...post, ...change });
-}
-
-/** The person asked for the approval, or changed the text since the last one; also by another account of one mailbox. */
-export async function isOwnText(
-  tx: ReadTx,
-  { postId, change, approvedVersionId, askedById, askedBy }: Approval,
-  { id, name }: Pick<Actor, 'id' | 'name'>,
-): Promise<boolean> {
-  const authors = change === null ? await listAuthors(tx, postId, approvedVersionId) : [];
-  const people = [{ id: askedById, email: askedById && askedBy }, ...authors];
-  const mailbox = mailboxOf(name ?? '');
-  return people.some((person) => person.id === id || mailboxOf(person.email ?? '') === mailbox);
 }
 
 /**
@@ -149,23 +136,31 @@ export async function holdChange(
     if (isWriter && (isPublic || isScheduled)) throw onlyPublishers(organizationName);
     return false;
   }
-  if (!isPublic || after.status !== 'published' || hashOfSeen(before) === hashOfSeen(after)) return false;
+  if (!isPublic || after.status !== 'published') return false;
+  const waiting = await findApproval(tx, before.id);
+  const isOwn = waiting?.askedById === deps.actor.id;
+  if (hashOfSeen(before) === hashOfSeen(after)) {
+    if (isOwn && waiting?.change != null) await withdraw(tx, deps, before, waiting);
+    return false;
+  }
   if (deps.skipsApproval) {
     await recordPost(tx, deps, 'post.approval_skipped', before);
     return false;
   }
   if (deps.actor.type !== 'user') throw approvalNeeded();
-  const waiting = await findApproval(tx, before.id);
-  const isOther = waiting?.askedById !== deps.actor.id;
-  if (waiting?.state === 'waiting' && waiting.change !== null && isOther) {
-    const message = `A change by ${waiting.askedBy} waits for approval. Approve, refuse or withdraw it first`;
+  const isChange = waiting?.state === 'waiting' && waiting.change !== null;
+  if (isChange && !isOwn && (await isOfText(tx, waiting, before))) {
+    const message = `A change by ${waiting.askedBy} waits for approval. Somebody must approve or decline it first`;
     throw new AppError(409, message, { code: 'change_waiting' });
   }
   await ask(tx, deps, before, after);
   return true;
 }
 
-/** Asks for the approval of a draft, or of a change of a published post. A request of a person for the same text stays. */
+/**
+ * Asks for the approval of a draft, or of a change of a published post. Where no person asks, a request for the same text stays,
+ * also one that somebody declined.
+ */
 export async function ask(
   tx: WriteTx,
   deps: AuditContext & { readonly ids: Ids },
@@ -175,20 +170,30 @@ export async function ask(
   const { actor, clock } = deps;
   const isPerson = actor.type === 'user';
   const known = await findApproval(tx, post.id);
-  if (!isPerson && known?.state === 'waiting' && (await isOfText(tx, known, post))) return;
+  const isOpen = known?.state === 'waiting' || known?.state === 'declined';
+  if (!isPerson && isOpen && (await isOfText(tx, known, post))) return;
   const { title, markdown, content, contentType } = changed ?? post;
   await saveApproval(tx, {
     ...{ postId: post.id, organizationId: post.organizationId, state: 'waiting', note: null },
     change: changed === undefined ? null : { title, markdown, content, contentType },
     hash: hashOfSeen({ ...post, title, markdown, content, contentType }),
     versionId: (await settleVersion(tx, deps, post)).id,
-    askedById: isPerson ? actor.id : null,
-    askedBy: describeActor(actor),
-    askedAt: clock.now().toISOString(),
-    ...{ decidedById: null, decidedBy: null, decidedAt: null },
+    ...{ askedById: isPerson ? actor.id : null, askedBy: describeActor(actor) },
+    ...{ askedAt: clock.now().toISOString(), decidedById: null, decidedBy: null, decidedAt: null },
   });
   const verb = changed === undefined ? 'asked to approve' : 'asked to approve a change of';
   await recordPost(tx, deps, 'post.approval_requested', post, { verb });
+}
+
+/** Takes back a request, and forgets the change that it is about. */
+export async function withdraw(
+  tx: WriteTx,
+  deps: AuditContext,
+  post: OwnedPost,
+  approval: Approval,
+): Promise<void> {
+  await decide(tx, deps, approval, { state: 'withdrawn', change: null });
+  await recordPost(tx, deps, 'post.approval_withdrawn', post);
 }
 
 // The rows.
@@ -197,14 +202,20 @@ export async function findApproval(tx: ReadTx, postId: string): Promise<Approval
   return (await statements(tx).find.get({ postId })) ?? null;
 }
 
-/** The version that was approved last stays, unless a new one is given. */
-export async function saveApproval(
-  tx: WriteTx,
-  { approvedVersionId, ...row }: Omit<Approval, 'approvedVersionId'> & { approvedVersionId?: string },
-): Promise<void> {
-  const change = approvedVersionId === undefined ? row : { ...row, approvedVersionId };
+async function saveApproval(tx: WriteTx, row: Approval): Promise<void> {
   const target = postApprovals.postId;
-  await tx.insert(postApprovals).values(change).onConflictDoUpdate({ target, set: change }).run();
+  await tx.insert(postApprovals).values(row).onConflictDoUpdate({ target, set: row }).run();
+}
+
+/** Saves what somebody decided about a request. */
+export function decide(
+  tx: WriteTx,
+  { clock, actor }: AuditContext,
+  approval: Approval,
+  changes: Partial<Approval>,
+): Promise<void> {
+  const decision = { decidedById: actor.id, decidedBy: actor.name, decidedAt: clock.now().toISOString() };
+  return saveApproval(tx, { ...approval, ...decision, ...changes });
 }
 
 const statements = prepared((tx) => {

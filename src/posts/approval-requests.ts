@@ -1,26 +1,27 @@
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import type { ReadTx } from '../../db/engine.ts';
 import { AppError, invalidField, notFound } from '../lib/app-error.ts';
+import { cutLine } from '../lib/text.ts';
 import type { AuditDeps } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { onlyPublishers } from '../people/permission.ts';
 import {
-  type Approval,
   ask,
+  decide,
   findApproval,
   hashOfSeen,
   isApproved,
   isOfText,
-  isOwnText,
   mayApprove,
   rulesOf,
-  saveApproval,
-} from './approval.ts';
+  withdraw,
+} from './approval-rule.ts';
+import { type Approval, listApprovers } from './authorship.ts';
 import { isPublished, type OwnedPost, type Post } from './model.ts';
 import { setStatus } from './service.ts';
 import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
-import { latestVersion, recordVersion } from './versions.ts';
+import { markVersion, recordVersion } from './versions.ts';
 
-// What people do about the approval of a text: ask, withdraw, approve, refuse. The newest request of a post counts.
+// What people do about the approval of a text: ask, withdraw, approve, decline. The newest request of a post counts.
 
 type ApprovalDeps = AuditDeps & Pick<Deps, 'ids'>;
 
@@ -48,15 +49,21 @@ export function askApproval(
   });
 }
 
-/** Takes back a request, of anybody. False when none waits. Throws `AppError` 404. */
+/**
+ * Takes back a request, or a change of a published post that is not approved. False when there is none. Throws `AppError` 404, and
+ * 403 `not_your_request`.
+ */
 export function withdrawApproval(deps: AuditDeps, postId: string): Promise<boolean> {
   return writeAbout(deps.db, { postId }, async (tx) => {
     const post = await readPost(tx, postId);
     if (post === null) throw notFound('post', postId);
     const approval = await findApproval(tx, postId);
-    if (approval?.state !== 'waiting') return false;
-    await decide(tx, deps, approval, { state: 'withdrawn', change: null });
-    await recordPost(tx, deps, 'post.approval_withdrawn', post);
+    if (approval === null || (approval.state !== 'waiting' && approval.change === null)) return false;
+    if (approval.askedById !== deps.actor.id) {
+      const message = `Only who asked can withdraw a request: ${approval.askedBy}. Publishers can decline it`;
+      throw new AppError(403, message, { code: 'not_your_request' });
+    }
+    await withdraw(tx, deps, post, approval);
     return true;
   });
 }
@@ -81,10 +88,12 @@ export function approvePost(
     if (approval.askedById === null) {
       throw new AppError(409, 'A person must ask for the approval first', { code: 'not_asked' });
     }
-    if (await isOwnText(tx, approval, deps.actor)) {
-      const message =
-        'You asked for this approval or wrote some of the text, so somebody else must approve it';
-      throw new AppError(409, message, { code: 'own_text' });
+    if (!(await listApprovers(tx, approval)).some(({ id }) => id === deps.actor.id)) {
+      throw new AppError(
+        409,
+        'You asked for this approval or wrote some of the text. Another person must approve it',
+        { code: 'own_text' },
+      );
     }
     const { change, askedById, askedBy } = approval;
     let after = post;
@@ -94,9 +103,9 @@ export function approvePost(
       await writePost(tx, after);
       await recordVersion(tx, { ...deps, actor: asker }, { before: post, after, origin: 'edit' });
     }
-    const versionId = (await latestVersion(tx, postId))?.id ?? '';
-    const approved = { hash: hashOfSeen(after), versionId, approvedVersionId: versionId };
-    await decide(tx, deps, approval, { state: 'approved', change: null, ...approved });
+    const version = await markVersion(tx, postId, after.status === 'published' ? 'published' : 'approved');
+    const versionId = version?.id ?? '';
+    await decide(tx, deps, approval, { state: 'approved', change: null, hash: hashOfSeen(after), versionId });
     const verb = `approved version ${versionId} of`;
     await recordPost(tx, deps, 'post.approved', after, { verb, more: `, as ${askedBy} asked` });
     if (publish) await setStatus(tx, deps, after, 'published');
@@ -104,14 +113,15 @@ export function approvePost(
   });
 }
 
-/** In characters. */
+/** In characters; the audit log has the beginning. */
 export const MAX_NOTE = 1_000;
+const MAX_LOGGED = 200;
 
 /**
- * Refuses a text, also after its approval as long as it is not public. Throws `AppError` 400, 403 and 404, and 409 `not_waiting` and
+ * Declines a text, also after its approval as long as it is not public. Throws `AppError` 400, 403 and 404, and 409 `not_waiting` and
  * `approval_outdated`.
  */
-export function refuseApproval(
+export function declineApproval(
   deps: AuditDeps,
   postId: string,
   { hash, note: given }: Seen & { note: string },
@@ -123,8 +133,8 @@ export function refuseApproval(
   return writeAbout(deps.db, { postId }, async (tx) => {
     const { post, approval } = await requireWaiting(tx, deps, postId, hash, 'approved');
     if (approval.state === 'approved' && post.status === 'published') throw isPublished();
-    await decide(tx, deps, approval, { state: 'refused', note });
-    await recordPost(tx, deps, 'post.approval_refused', post);
+    await decide(tx, deps, approval, { state: 'declined', note });
+    await recordPost(tx, deps, 'post.approval_declined', post, { more: `: ${cutLine(note, MAX_LOGGED)}` });
   });
 }
 
@@ -154,17 +164,6 @@ async function requireWaiting(
   return { post, approval };
 }
 
-function decide(
-  tx: WriteTx,
-  { clock, actor }: AuditDeps,
-  approval: Approval,
-  changes: Partial<Omit<Approval, 'approvedVersionId'>> & { approvedVersionId?: string },
-): Promise<void> {
-  const { approvedVersionId: _, ...row } = approval;
-  const decision = { decidedById: actor.id, decidedBy: actor.name, decidedAt: clock.now().toISOString() };
-  return saveApproval(tx, { ...row, ...decision, ...changes });
-}
-
 /**
  * How the approval of a post stands. `needed`: nobody asks for that of the text as it is; the approval is then of another text, if
  * there is one.
@@ -172,10 +171,10 @@ function decide(
 export async function approvalOf(
   tx: ReadTx,
   post: OwnedPost,
-): Promise<{ state: 'needed' | 'waiting' | 'approved' | 'refused'; approval: Approval | null }> {
+): Promise<{ state: 'needed' | 'waiting' | 'approved' | 'declined'; approval: Approval | null }> {
   const approval = await findApproval(tx, post.id);
   if (approval === null || approval.state === 'withdrawn') return { state: 'needed', approval: null };
   const { state } = approval;
   const isCurrent = state === 'approved' ? await isApproved(tx, post) : await isOfText(tx, approval, post);
-  return { state: isCurrent || state === 'refused' ? state : 'needed', approval };
+  return { state: isCurrent || state === 'declined' ? state : 'needed', approval };
 }
