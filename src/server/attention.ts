@@ -5,7 +5,6 @@ import { organizations } from '../../db/schema/organizations.ts';
 import { postApprovals, postSchedules, posts, postVersions } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
 import { roundups, triggerRuns, triggers, wordings } from '../../db/schema/triggers.ts';
-import { TROUBLED_ATTEMPTS } from '../drafting/wording/store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';
@@ -332,20 +331,13 @@ const findLateRoundups: Find = async (tx, now) => {
   }));
 };
 
-/** Drafts that wait for an assistant which does not answer. Once it is switched off, they are no longer due. */
+/** Drafts that wait for an assistant which did not answer three times in a row. Once it is switched off, they are no longer due. */
 const findFailingAssistants: Find = async (tx, now) => {
   const { organizationId: owner, error, askedAt, attempts, status, dueAt } = wordings;
   const rows = await tx
     .select({ owner, drafts: count(), since: min(askedAt), error: max(error) })
     .from(wordings)
-    .where(
-      and(
-        eq(status, 'queued'),
-        gte(attempts, TROUBLED_ATTEMPTS),
-        gt(dueAt, now.getTime() - DAY_MS),
-        isOfLive(owner),
-      ),
-    )
+    .where(and(eq(status, 'queued'), gte(attempts, 3), gt(dueAt, now.getTime() - DAY_MS), isOfLive(owner)))
     .groupBy(owner)
     .limit(MAX_ITEMS)
     .all();

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Compose } from '../../src/drafting/store.ts';
 import { streamRehearsal } from '../../src/drafting/triggers/rehearse.ts';
-import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
 import { AppError } from '../../src/lib/app-error.ts';
+import { changeOrganization } from '../../src/people/organizations.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { signedIn } from '../support/dashboard.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
@@ -194,4 +195,21 @@ test('a rehearsal composes only the newest posts that are wanted, and counts all
   const { total, posts } = await streamRehearsal(app.deps, compose, triggerId, options);
   expect(total).toBe(RELEASES);
   expect((await Array.fromAsync(posts)).map((post) => post.title)).toEqual(['Version 3', 'Version 2']);
+});
+
+test('where publishing needs a second person, its posts are drafts, and the pages say so', async () => {
+  await changeTrigger(app.deps, triggerId, { publish: true });
+  const statusesOf = async () => {
+    const span = { since: new Date(0), limit: 10, signal: new AbortController().signal };
+    const { posts } = await streamRehearsal(app.deps, compose, triggerId, span);
+    return (await Array.fromAsync(posts)).map(({ status }) => status);
+  };
+  expect(await statusesOf()).toEqual(['published', 'published', 'published']);
+  expect(await (await open()).text()).toContain('published at once');
+  await changeOrganization(app.deps, 'org_a', { needsApproval: true });
+  expect(await statusesOf()).toEqual(['draft', 'draft', 'draft']);
+  const page = await (await open()).text();
+  expect(page).toContain('as a draft that waits for approval');
+  expect(page).toContain('Publishing needs a second person here');
+  expect(page).not.toContain('published at once');
 });

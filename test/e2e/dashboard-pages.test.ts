@@ -6,7 +6,7 @@ import { fillDashboard } from '../support/full-dashboard.ts';
 import { wrongWith, wrongWithFocus } from '../support/page-check.ts';
 import { openProviderPages, startProviders } from '../support/provider-pages.ts';
 import { rounds } from '../support/rounds.ts';
-import { followFirst, pages } from '../support/screenshots.ts';
+import { assistantEnvironment, followFirst, pages } from '../support/screenshots.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
 // Every page, light and dark, on a phone and on a wide screen: for everybody to read and to use by keyboard, within the
@@ -22,7 +22,7 @@ let failing: string;
 const provider = startProviders();
 
 beforeAll(async () => {
-  dashboard = await openDashboard(['--demo'], provider.environment);
+  dashboard = await openDashboard(['--demo'], { ...provider.environment, ...assistantEnvironment });
   trouble = watch(dashboard.person, dashboard.origin);
   page = await dashboard.person.newPage();
   ({ failing } = await fillDashboard(dashboard));
@@ -299,7 +299,10 @@ describe('empty:', () => {
   let said: string[];
 
   beforeAll(async () => {
-    server = await startTidings(folder.path, [], { until: 'Set up the dashboard' });
+    server = await startTidings(folder.path, [], {
+      until: 'Set up the dashboard',
+      environment: assistantEnvironment,
+    });
     const person = await dashboard.browser.newContext();
     said = watch(person, new URL(setUpLink(server)).origin);
     first = await person.newPage();

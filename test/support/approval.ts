@@ -27,8 +27,9 @@ export interface Team {
 export async function createTeam(
   roles: Readonly<Record<string, Role>> = { ann: 'member', bob: 'member', wim: 'writer', oda: 'owner' },
   needsApproval = true,
+  given?: TestApp,
 ): Promise<Team> {
-  const app = await appWithOrganization();
+  const app = given ?? (await appWithOrganization());
   await changeOrganization(app.deps, 'org_a', { needsApproval });
   const createdAt = app.clock.now().toISOString();
   const emails = new Map<string, string>();

@@ -20,6 +20,9 @@ export const looks = [
   { width: 1440, colorScheme: 'dark' },
 ] as const;
 
+/** For the page of the assistant, which nobody asks. */
+export const assistantEnvironment = { AI_URL: 'http://127.0.0.1:9/v1', AI_MODEL: 'llama3.3' };
+
 /** Pages of an organization, and for lists what to follow from them. */
 export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
@@ -45,6 +48,7 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'settings' },
   { path: 'settings/keys' },
   { path: 'settings/members' },
+  { path: 'settings/assistant' },
   { path: 'settings/audit' },
   { path: 'attention' },
 ];
@@ -121,7 +125,7 @@ async function withServer(
   fill: (open: { dataDir: string; server: ServerProcess }) => Promise<unknown> = async () => undefined,
 ): Promise<void> {
   const data = temporaryFolder();
-  const environment = provider?.environment ?? {};
+  const environment = { ...provider?.environment, ...assistantEnvironment };
   const server = await startTidings(data.path, words, { until, environment });
   try {
     await fill({ dataDir: data.path, server });

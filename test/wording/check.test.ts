@@ -1,18 +1,18 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { ask, bodyOf } from '../../src/drafting/wording/ask.ts';
 import { check, type Wording } from '../../src/drafting/wording/check.ts';
-import { type Entry, withWords } from '../../src/drafting/wording/entries.ts';
 import { startAiServer } from '../support/ai-server.ts';
 import { rounds } from '../support/rounds.ts';
 import { type Honest, honest } from './honest.ts';
 import { foreignFacts, lieOf } from './hostile.ts';
+import { kinds } from './kinds.ts';
+import { others } from './others.ts';
 
 const wordingOf = ({ original, sources, ...about }: Honest, rewritten: string): Wording => ({
   original,
   sources,
   rewritten,
   isMarked: about.isBreaking === true || about.isSecurity === true,
-  isFix: about.isFix === true,
 });
 
 test('at least 95 of 100 honest rewrites pass, and none tells a foreign fact', () => {
@@ -34,38 +34,29 @@ afterAll(() => ai[Symbol.dispose]());
 test('no reply of a lying server brings a foreign fact into a suggestion', async () => {
   const found: unknown[] = [];
   const refused = new Set<string>();
-  let shown = 0;
   for (let seed = 1; seed <= rounds(400, 10_000); seed++) {
     const lie = lieOf(seed);
-    const { original, sources, ...more } = wordingOf(lie.about, lie.reply);
-    const entry: Entry = {
-      line: `- ${original}`,
-      lead: '- ',
-      words: original,
-      tail: '',
-      sources: [...sources],
-      ...more,
-    };
+    const { original, sources, isMarked } = wordingOf(lie.about, lie.reply);
     ai.reply = () => lie.reply;
     const { text } = await ask(
       { url: ai.url, model: 'liar' },
-      bodyOf({ model: 'liar' }, { voice: '', examples: '' }, entry),
+      bodyOf(
+        { model: 'liar' },
+        { voice: '', examples: '' },
+        { words: original, sources: [...sources], isMarked },
+      ),
     );
-    const why = check({ ...more, original, sources, rewritten: text });
+    const why = check({ isMarked, original, sources, rewritten: text });
     if (why !== null) {
       refused.add(lie.attack);
       continue;
     }
-    shown++;
-    const line = withWords(entry, text);
-    expect(line).toStartWith('- ');
-    const facts = foreignFacts(lie, line.slice(2));
+    const facts = foreignFacts(lie, text);
     if (facts.length > 0) found.push({ seed, attack: lie.attack, original, reply: lie.reply, facts });
   }
   expect(found).toEqual([]);
   // Each kind of attack was tried, and most of them did something that the checker saw.
   expect(refused.size).toBeGreaterThan(30);
-  expect(shown).toBeGreaterThan(0);
 });
 
 describe('a rewrite is refused that', () => {
@@ -74,7 +65,7 @@ describe('a rewrite is refused that', () => {
     sources: ['feat: raise upload limit', 'Acme asked for 25 MB. Takes 10 ms, -5% memory.'],
   };
   const why = (rewritten: string, more: Partial<Wording> = {}) =>
-    check({ ...entry, isMarked: false, isFix: false, rewritten, ...more });
+    check({ ...entry, isMarked: false, rewritten, ...more });
 
   test.each([
     [
@@ -105,7 +96,7 @@ describe('a rewrite is refused that', () => {
     [
       'adds a limit',
       'Raise the limit of uploads to at least 25 MB in `upload()`',
-      'its sources lack “least”',
+      'its sources say something else of “25”',
     ],
     [
       'names somebody',
@@ -115,7 +106,7 @@ describe('a rewrite is refused that', () => {
     [
       'names code',
       'Raise the limit of uploads from 10 MB to 25 MB in `upload(force)`',
-      'its sources lack “upload(force)”',
+      'its sources lack “`upload(force)`”',
     ],
     [
       'links',
@@ -148,8 +139,8 @@ describe('a rewrite is refused that', () => {
       'its sources lack “<b>limit</b>”',
     ],
     ['says not', 'Do not raise the limit of uploads to 25 MB in `upload()`', 'it adds or drops a “not”'],
-    ['quotes', 'Raise the limit of uploads to "a lot more" in `upload()`', 'its sources lack “a lot more”'],
-    ['tells something else', 'You can now select what you like in `upload()`', 'it tells something else'],
+    ['quotes', 'Raise the limit of uploads to "a lot more" in `upload()`', 'its sources lack “"a lot more"”'],
+    ['tells something else', 'You can now select what you like in `upload()`', 'its sources lack “select”'],
     [
       'is too long',
       'Raise the limit of uploads to 25 MB in `upload()`. '.repeat(8).trim(),
@@ -166,24 +157,109 @@ describe('a rewrite is refused that', () => {
   });
 
   test('no longer says that something was fixed or removed', () => {
-    const fix = { original: 'Fix crash in search', sources: [], isMarked: false, isFix: false };
-    expect(check({ ...fix, rewritten: 'Crash in search' })).toBe('it no longer says what was done');
+    const fix = { original: 'Fix crash in search', sources: [], isMarked: false };
+    expect(check({ ...fix, rewritten: 'Crash in search' })).toBe('it leaves out “Fix”');
     expect(check({ ...fix, rewritten: 'Search no longer crashes' })).toBe(null);
     expect(check({ ...fix, rewritten: 'Search no longer works after a crash' })).not.toBe(null);
     const removal = { ...fix, original: 'Remove the old export' };
     expect(check({ ...removal, rewritten: 'Adds the old export' })).not.toBe(null);
+    for (const rewritten of ['Adds support for the removed old export', 'Allow the removed old export'])
+      expect(check({ ...removal, rewritten })).toBe('it no longer says what was done');
+    expect(check({ ...removal, rewritten: 'The old export is now removed' })).toBe(null);
   });
 });
 
-test('texts made to take long take no longer than others of their length', () => {
-  const shapes = ['a ', '1 ', '. ', '`a', '* a', "'a ", '"', '(a, ', 'no longer ', '([a]('];
-  for (const [source, own] of shapes.flatMap((one) => shapes.map((other) => [one, other] as const))) {
-    const [sources, original] = [[source.repeat(6_000).slice(0, 6_000)], own.repeat(1_000).slice(0, 1_000)];
-    const rewritten = `${own}${source}`.repeat(1_000).slice(0, 1_000).trim();
-    // Ends at all: a pattern that tries each way through such a text would not.
-    expect(check({ sources, original, rewritten, isMarked: true, isFix: true })).not.toBe(undefined);
-  }
-  expect(check({ sources: [], original: 'Add X', rewritten: '``', isMarked: false, isFix: false })).not.toBe(
-    null,
-  );
+test.each([
+  ['German', 'Die Suche ist nicht mehr langsam', 'Die Suche ist langsam'],
+  ['German in few words', 'Kein Update auf Version 3', 'Update auf Version 3'],
+  ['French', 'On ne peut plus supprimer un article', 'On peut supprimer un article'],
+  ['Spanish', 'No se puede exportar sin cuenta', 'Se puede exportar sin cuenta'],
+  ['Japanese', '検索が遅くならないように修正', '検索が遅くなるように修正'],
+  ['Japanese with a name', 'PostgreSQL 17 はサポートされません', 'PostgreSQL 17 をサポート'],
+  ['Russian', 'Поиск больше не зависает', 'Поиск зависает'],
+])('an entry in another language keeps its words: %s', (_, original, rewritten) => {
+  const why = 'it is not in English, which is all that Tidings can check';
+  for (const other of [rewritten, original])
+    expect(check({ sources: [], isMarked: false, original, rewritten: other })).toBe(why);
+});
+
+test('an entry of few English words is no other language, but keeps all of them', () => {
+  const entry = { original: 'Quiet mode: engines start 40 % softer', sources: [], isMarked: false };
+  expect(check({ ...entry, rewritten: 'Quiet mode: your engines now start 40 % softer' })).toBe(null);
+  expect(check({ ...entry, rewritten: 'Quiet: engines start 40 % softer' })).toBe('it leaves out “mode”');
+});
+
+describe('no lie of a kind passes, wherever it is told', () => {
+  const given = honest.map(({ rewrites, ...about }) => ({ ...about, texts: [about.original, ...rewrites] }));
+  const all = [...given, ...others].map((about) => {
+    const { original, sources } = about;
+    const isMarked = about.isBreaking === true || about.isSecurity === true;
+    const why = (rewritten: string) => check({ original, sources, isMarked, rewritten });
+    const known = [original, ...sources].join(' ');
+    return { why, known, texts: about.texts.filter((text) => why(text) === null) };
+  });
+  test.each(Object.entries(kinds))('%s', (_, variants) => {
+    const step = rounds(97, 1);
+    const passed: string[] = [];
+    let tried = 0;
+    for (const { texts, known, why } of all) {
+      for (const text of texts) {
+        const lies = variants(text).filter(
+          (lie) =>
+            !texts.includes(lie.text) && (lie.added.trim() === '' || !known.includes(lie.added.trim())),
+        );
+        for (const lie of lies) {
+          if (tried++ % step !== 0) continue;
+          if (why(lie.text) === null) passed.push(lie.text);
+        }
+      }
+    }
+    expect(tried).toBeGreaterThan(0);
+    expect(passed).toEqual([]);
+  });
+
+  test.each(others.map((about) => [about.original, about] as const))('about “%s”', (_, about) => {
+    const { original, sources, lies } = about;
+    const isMarked = about.isBreaking === true || about.isSecurity === true;
+    const why = (rewritten: string) => check({ original, sources, isMarked, rewritten });
+    expect(why(original)).toBe(null);
+    expect(lies.filter((lie) => why(lie) === null)).toEqual([]);
+  });
+});
+
+test('texts made to take long take as long as others of their length', () => {
+  const shapes = [
+    'a ',
+    '1 ',
+    'not a ',
+    'to 1 ',
+    '. ',
+    '`a',
+    '* a',
+    "'a ",
+    'a"',
+    'a“',
+    '(a, ',
+    'no longer ',
+    'a[a](',
+    'a[](',
+    '((',
+    'a-',
+    '1.',
+  ];
+  /** In microseconds of the processor, for the largest texts: of the sources, and of an entry that is as it was. */
+  const timeOf = (source: string, own: string) => {
+    const sources = [source.repeat(6_000).slice(0, 6_000)];
+    const original = own.repeat(1_000).slice(0, 1_000).trim();
+    const times = Array.from({ length: 3 }, () => {
+      const { user } = process.cpuUsage();
+      check({ sources, original, rewritten: original, isMarked: true });
+      return process.cpuUsage().user - user;
+    });
+    return Math.min(...times);
+  };
+  const usual = timeOf('a b c d ', 'a b c d ');
+  const pairs = shapes.flatMap((shape) => [[shape, shape] as const, ['a b c d ', shape] as const]);
+  // A check that looks at each token for each other one takes some thousand times as long.
+  expect(pairs.filter(([source, own]) => timeOf(source, own) > 20 * usual)).toEqual([]);
 });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test';
+import { eq } from 'drizzle-orm';
+import { wordings } from '../../db/schema/triggers.ts';
 import { getTrigger } from '../../src/drafting/triggers/model.ts';
-import { readAssistant } from '../../src/drafting/wording/store.ts';
+import { queueWording, readAssistant } from '../../src/drafting/wording/store.ts';
 import { leaderJobs } from '../../src/server/work.ts';
 import { form, signedIn } from '../support/dashboard.ts';
 import { appWithGithub } from '../support/deliveries.ts';
@@ -48,6 +50,20 @@ describe('with an assistant', () => {
     const sent = await member(`/dashboard/org_a/${path}/wording`, form({}));
     expect(sent.status).toBe(303);
     expect(await text(path, member)).toContain('The assistant was asked');
+  });
+
+  test('an entry that failed keeps its words, and the draft says why', async () => {
+    const { app, text, path } = await world({ assistant });
+    const postId = path.slice('posts/'.length);
+    const line = '- Raise the limit to 5 MB';
+    await app.db.write(async (tx) => {
+      await queueWording(tx, app.deps, { postId, organizationId: 'org_a', actorName: 'ann@acme.example' });
+      const lines = [{ line, to: null, why: 'its sources lack “6”' }];
+      await tx.update(wordings).set({ status: 'done', lines }).where(eq(wordings.postId, postId)).run();
+    });
+    const page = await text(path);
+    expect(page).toContain('1 entry kept as they are');
+    expect(page).toContain('(its sources lack “6”)');
   });
 
   test('a draft that a person wrote has no button', async () => {

@@ -7,11 +7,13 @@ import { readPlan, requestWording, wordDue } from '../../src/drafting/wording/wo
 import type { Connected } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { listAuditEvents } from '../../src/people/audit.ts';
+import { findApproval, isApproved } from '../../src/posts/approval-rule.ts';
 import { editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import { acceptChange, dismissChange, listSuggestedChanges } from '../../src/posts/suggestions.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { type AiServer, completion, startAiServer } from '../support/ai-server.ts';
+import { createTeam } from '../support/approval.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
 import { compose, createTriggerFor, postsOf, runAll } from '../support/drafts.ts';
 import { changed } from '../support/payloads.ts';
@@ -172,10 +174,7 @@ describe('a person asks', () => {
     await work();
     const [suggestion] = await suggestions();
     expect(suggestion?.rewrites).toHaveLength(1);
-    expect(suggestion?.note).toContain(
-      '1 of 2 entries reworded by small.\nKept “Crash when the tank is empty',
-    );
-    expect(suggestion?.note).toEndWith('its sources lack “https://evil.example”.');
+    expect(suggestion?.note).toBe('1 of 2 entries reworded by small.');
     expect((await wording())?.lines.map(({ why }) => why)).toEqual([
       null,
       'its sources lack “https://evil.example”',
@@ -230,6 +229,71 @@ describe('a person asks', () => {
     const stored = await app.db.read((tx) => readPost(tx, own?.id ?? ''));
     if (stored === null) throw new Error('no post');
     await expect(requestWording(asAnn(), stored)).rejects.toThrow('The post was made from no events');
+  });
+});
+
+test('an entry in another language is not sent, keeps its words, and says so', async () => {
+  await createTriggerFor(app, connected, 'pull_request');
+  await merge(7, 'Die Suche ist nicht mehr langsam');
+  await merge(8, 'fix: crash when the tank is empty');
+  const before = await draft();
+  ai.reply = ({ entry }) => better[entry.entry] ?? 'Die Suche ist langsam';
+  await requestWording(asAnn(), before);
+  await work();
+  expect(ai.asked.map(({ entry }) => entry.entry)).toEqual(['Crash when the tank is empty']);
+  expect((await wording())?.lines).toContainEqual({
+    line: expect.stringContaining('Die Suche ist nicht mehr langsam'),
+    to: null,
+    why: 'it is not in English, which is all that Tidings can check',
+  });
+  const [suggestion] = await suggestions();
+  await acceptChange(asAnn(), suggestion?.id ?? '');
+  expect((await draft()).markdown).toContain('- Die Suche ist nicht mehr langsam');
+});
+
+describe('where publishing needs a second person', () => {
+  const second = async () => createTeam({ ann: 'member', bob: 'member' }, true, app);
+
+  test('a suggestion that is accepted after the approval needs another one', async () => {
+    const { as, ask, approve } = await second();
+    const post = await draftOfTwo();
+    ai.reply = ({ entry }) => better[entry.entry] ?? entry.entry;
+    await requestWording(as('ann'), post);
+    await work();
+    await ask('ann', post.id);
+    await approve('bob', post.id);
+    const isReady = async () => {
+      const stored = await draft();
+      return app.db.read((tx) => isApproved(tx, stored));
+    };
+    expect(await isReady()).toBe(true);
+    const [suggestion] = await suggestions();
+    await acceptChange(as('bob'), suggestion?.id ?? '');
+    expect((await draft()).markdown).toContain('You can now use a quiet mode');
+    expect(await isReady()).toBe(false);
+    await expect(editPost(as('ann'), post.id, { status: 'published' })).rejects.toThrow('second person');
+    await ask('bob', post.id);
+    await approve('ann', post.id, true);
+    expect((await draft()).status).toBe('published');
+  });
+
+  test('a trigger that publishes, with suggestions, makes a draft that waits, and the suggestion beside it', async () => {
+    await second();
+    await createTriggerFor(app, connected, 'release', { suggests: true, publish: true });
+    const sample = samplePayload('github', 'release', { repository: 'acme/rocket', now: app.clock.now() });
+    await app.request(...githubRequest(connected, sample ?? {}, { event: 'release' }));
+    await runAll(app);
+    const { id, status } = await draft();
+    expect(status).toBe('draft');
+    expect(await app.db.read((tx) => findApproval(tx, id))).toMatchObject({
+      state: 'waiting',
+      askedById: null,
+    });
+    expect(await wording()).toMatchObject({ status: 'queued', actorName: null });
+    app.clock.advance(15_000);
+    await work();
+    expect((await draft()).status).toBe('draft');
+    expect(await wording()).toMatchObject({ status: 'done' });
   });
 });
 
@@ -416,6 +480,19 @@ describe('a server that fails leaves the draft as it is, and is asked again', ()
       status: 'queued',
       error: expect.stringContaining('it could not be reached'),
     });
+  });
+
+  test('a fault keeps the suggestion that waits', async () => {
+    const before = await draftOfTwo();
+    ai.reply = ({ entry }) => better[entry.entry] ?? entry.entry;
+    await requestWording(asAnn(), before);
+    await work();
+    const waiting = await suggestions();
+    expect(waiting).toHaveLength(1);
+    ai.failNext(() => new Response('', { status: 503 }));
+    await requestWording(asAnn(), before);
+    await work();
+    expect(await suggestions()).toEqual(waiting);
   });
 
   test('a fault in the middle keeps what came before it', async () => {

@@ -4,7 +4,9 @@ import type { Delivery } from '../../integrations/deliveries/store.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import type { Repository } from '../../integrations/words.ts';
 import { letOthersIn } from '../../lib/time.ts';
+import { SERVER } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
+import { rulesOf } from '../../posts/approval-rule.ts';
 import type { Post } from '../../posts/model.ts';
 import {
   type Arrival,
@@ -57,7 +59,7 @@ export async function rehearseTrigger(
 ): Promise<RehearsedPost[]> {
   const { trigger, planned } = await planRehearsal(deps, triggerId, { since, deliveries: MAX_DELIVERIES });
   const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, planned));
-  return Array.fromAsync(composePosts(compose, trigger, drafts));
+  return Array.fromAsync(composePosts(deps, compose, trigger, drafts));
 }
 
 /**
@@ -74,7 +76,7 @@ export async function streamRehearsal(
   const { trigger, planned } = await planRehearsal(deps, triggerId, log);
   const newest = planned.slice(-limit).reverse();
   const drafts = await deps.db.read((tx) => withIssues(tx, trigger.organizationId, newest));
-  return { total: planned.length, posts: composePosts(compose, trigger, drafts) };
+  return { total: planned.length, posts: composePosts(deps, compose, trigger, drafts) };
 }
 
 /** The part of the log that a rehearsal reads. */
@@ -154,7 +156,7 @@ export async function previewRule(
   const plan = deliveryPlanner(trigger);
   const drafts = await db.read((tx) => plan(tx, delivery));
   const left: LeftOut[] = [];
-  const posts = await Array.fromAsync(composePosts(compose, trigger, drafts, left));
+  const posts = await Array.fromAsync(composePosts({ db }, compose, trigger, drafts, left));
   const [first] = left;
   if (posts.length === 0 && first !== undefined) throw noPost(delivery, trigger.id, 'left_out', first.reason);
   return posts;
@@ -171,7 +173,7 @@ export async function previewFirst(
   for (const delivery of deliveries) {
     const drafts = await db.read((tx) => plan(tx, delivery)).catch(nullWithoutPost);
     if (drafts !== null)
-      return { delivery, posts: await Array.fromAsync(composePosts(compose, trigger, drafts)) };
+      return { delivery, posts: await Array.fromAsync(composePosts({ db }, compose, trigger, drafts)) };
   }
   return null;
 }
@@ -183,15 +185,16 @@ function nullWithoutPost(error: unknown): null {
 
 /** The post of a sample event. Throws `TemplateError`. */
 export async function previewSample(
+  { db }: Needs,
   compose: Compose,
   trigger: Trigger,
   createdAt: string,
 ): Promise<RehearsedPost> {
-  const { contentType, publish, event } = trigger;
+  const { contentType, event } = trigger;
   // The sample shows the templates, whatever the trigger leaves out.
   const { text } = await compose({ ...recipeOf(trigger), entries: {} }, sampleMaterial(event));
   if (text === null) throw new Error(`the sample of ${event} has no changes`);
-  const status = publish ? 'published' : 'draft';
+  const status = trigger.publish && (await mayPublish(db, trigger)) ? 'published' : 'draft';
   return { ...text, leftOut: [], contentType, status, createdAt, scope: '', subject: 'sample' };
 }
 
@@ -251,17 +254,24 @@ function noPost({ id }: Delivery, triggerId: string, reason: NoPostReason, type 
   return refusal(409, 'no_post', { deliveryId: id, triggerId, reason, type });
 }
 
+/** False where publishing needs a second person: the draft waits for approval. */
+async function mayPublish(db: Needs['db'], { organizationId }: Trigger): Promise<boolean> {
+  return !(await db.read((tx) => rulesOf(tx, { actor: SERVER }, { organizationId }))).needsApproval;
+}
+
 /** Composes each draft when it is asked for. `left` gets what those leave out that list nothing. */
 async function* composePosts(
+  { db }: Needs,
   compose: Compose,
   trigger: Trigger,
   drafts: readonly ScopedDraft[],
   left: LeftOut[] = [],
 ): AsyncGenerator<RehearsedPost> {
   const { contentType, publish } = trigger;
+  const publishes = await mayPublish(db, trigger);
   for (const { scope, subject, material, until, draftOnly, publish: isWanted } of drafts) {
     if (material === null) continue;
-    const status = isWanted || (publish && !draftOnly) ? 'published' : 'draft';
+    const status = publishes && (isWanted || (publish && !draftOnly)) ? 'published' : 'draft';
     const { text, leftOut } = await compose(recipeOf(trigger), material);
     if (text === null) left.push(...leftOut);
     else yield { scope, subject, contentType, status, createdAt: until, ...text, leftOut };

@@ -1,278 +1,280 @@
-import EVERYDAY from './everyday.txt' with { type: 'text' };
+import LISTS from './words.txt' with { type: 'text' };
 
-// Decides whether another wording of an entry may be shown. One rule carries the rest: each word of it stands in the sources of
-// the entry, or is one of a few hundred everyday words that tell no facts. So a name, number, link, or sign that the sources lack,
-// and a letter that only looks like one of theirs, is refused without a list of such things.
+// Decides whether another wording of an entry may be shown. It is the words of the entry in another order, with light and everyday
+// words between them, and with words of its sources. Names, numbers, code, links and all that is no plain English word stand there
+// as they are, with what belongs to them. So a lie that no list foresees is refused too. Each step looks at a token once.
 
 /** An entry, and the wording to check. `sources`: the texts that it was made from. */
 export interface Wording {
   sources: readonly string[];
   original: string;
   rewritten: string;
-  /** It breaks or secures something: no fact of it may be missing. */
+  /** It breaks or secures something: nothing of it may be missing. */
   isMarked: boolean;
-  /** Its heading says that it is a fix. */
-  isFix: boolean;
 }
 
-const MAX_LENGTH = 1_000;
-const MAX_NUMBERS = 30;
-
-/**
- * Words of a line may stand for each other, and need one of theirs in the sources: what was done must not become something
- * else. Those of a line with `!` must not go missing either.
- */
-const DEEDS = `!fix correct repair resolve prevent avoid stop solve
-!remove removal drop delete retire
-!deprecate
-!disable
-!require mandatory need must
-!hide
-!rename called
-limit restrict
-raise increase larger bigger longer extend grow
-reduce decrease lower less fewer smaller shorter lighter down
-fast faster quick quicker speed perf performance efficient
-slow slower
-improve improvement better enhance enhancement easy easier
-update upgrade bump
-save store
-add introduce include support provide allow enable let offer new feat`;
-
-/** Before a number they belong to it. */
-const LIMITS = words(
-  'most least than over under above below within up minus plus about nearly almost - – — + ~ < > ≤ ≥ =',
-);
-const FORMER = words('from was were instead before previously formerly old');
-
-/** "no longer" and "no more", as one word. */
-const NO_LONGER = 'nolonger';
-
-const NEGATION =
-  /^(?:not|no|never|without|none|nothing|nobody|neither|nor|cannot|unless|except|\w+n['’]t|(?:un|non)(?!der|til|ion|i[tqcv]|less|to)[a-z]{4,})$/i;
+/** Of an entry, and of all its sources, in characters. */
+export const MAX_WORDS = 1_000;
+export const MAX_SOURCES = 6_000;
 
 /** Nobody sees it, or sees something else than there is. */
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]/u;
-
-/** More than a sentence, for Markdown. */
-const STRUCTURE = /^(?:[-+*] |[>|=#~]|-{2}|_{3}|\*{3}|\d{1,9}[.)](?: |$)|```)|^ | $| {2}/;
-
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|[^\S ]|^ | $| {2}/u;
+/** Markdown that makes more of an entry than a sentence, and Markdown that a wording takes from no source. */
+const STRUCTURE = /^(?:[^\p{L}\p{N}"“`(@]|\d{1,9}[.)](?: |$))/u;
+const MARKDOWN = /[\\*_[\]{}<>|~^&]|:\/\/|^[#>+=-]|www\./i;
+/** Code, a quotation, and a link with its text are each a part of one token. */
+const TOKEN = /(?:`[^`]{1,200}`|"[^"]{1,200}"|“[^”]{1,200}”|!?\[[^[\]]{0,200}\]\([^()\s]{0,2000}\)|\S)+/g;
 const WORD = /^[A-Za-z]+(?:['’](?:s|t|re|ve|ll|d|m))?$/;
 
-/** In the place of a code span, which is checked as a whole. */
-const CODE = '\uE000';
-
-function words(line: string): ReadonlySet<string> {
-  return new Set(line.split(/\s+/));
-}
+const lists = LISTS.trim()
+  .split('\n')
+  .map((line) => line.split(/:? /));
+const wordsIn = (name: string) => lists.flatMap(([list, ...words]) => (list === name ? words : []));
 
 /** `exporting`, `exports` and `exported` are one word. */
-function stemOf(word: string): string {
-  let stem = word
+const stemOf = (word: string) =>
+  word
     .toLowerCase()
+    .replace(/n['’]t$/, 'not')
     .replace(/['’].*$/, '')
-    .replace(/ie[sd]$/, 'y');
-  for (const suffix of [/(?<=..)s$/, /(?<=..)(?:ing|ed|ion)$|(?<=...)(?:ly|al)$/])
-    stem = stem.replace(suffix, '');
-  return stem.replace(/(?<=.)e$/, '').replace(/([b-df-hj-np-tv-z])\1$/, '$1');
+    .replace(/ie[sd]$/, 'y')
+    .replace(/(?<=[a-z]{2}[^s])s$/, '')
+    .replace(/(?<=[a-z]{3})(?:ed|ing)$/, '')
+    .replace(/(?<=[a-z]{2})e$/, '')
+    .replace(/([b-df-hj-np-tv-z])\1$/, '$1');
+
+/** What was done must not become something else, so only the words of a line may stand for each other. */
+const sameAs = new Map(
+  lists.flatMap(([list = '', ...words]) =>
+    /^(?:same|near)$/.test(list) ? words.map((word) => [stemOf(word), stemOf(words[0] ?? '')] as const) : [],
+  ),
+);
+const keyOf = (word: string) => sameAs.get(stemOf(word)) ?? stemOf(word);
+const keysIn = (name: string): ReadonlySet<string> => new Set(wordsIn(name).map(keyOf));
+
+const LIGHT = new Set(wordsIn('light'));
+const EVERYDAY = keysIn('everyday');
+const NOT = keysIn('not');
+const BEFORE = new Set(wordsIn('before'));
+const FAULTS = keysIn('fault');
+const [UNDONE, GIVEN] = [keysIn('undo'), keysIn('give')];
+const FOREIGN = new Set(wordsIn('foreign'));
+const [FIX, NO_LONGER] = [keyOf('fix'), keyOf('nolonger')];
+/** They tell something of the next word. */
+const LIMITS = new Set([
+  ...[...NOT, ...keysIn('amount')],
+  ...[...BEFORE].filter((word) => !LIGHT.has(word) && !sameAs.has(stemOf(word))).map(keyOf),
+]);
+/** A wording keeps these, however short it is. */
+const KEPT = new Set([...LIMITS, ...keysIn('same')]);
+const isKept = (key: string) => KEPT.has(key) || /^(?:un|non|dis|mis|inv)|less$/.test(key);
+
+interface Token {
+  text: string;
+  /** Tokens are compared by it. */
+  key: string;
+  kind: 'light' | 'word' | 'code' | 'number' | 'name';
+  /** With what belongs to it: "from", or words such as "at most" before a number, and its unit. */
+  whole: string;
+  isUnit: boolean;
+  /** The next words that tell something. */
+  next: string[];
+  isDenied: boolean;
 }
 
-const stems = (line: string): ReadonlySet<string> => new Set(line.split(/\s+/).map(stemOf));
-
-/** Light words between it and what ended. */
-const LIGHT = stems('a an the be been any cause have has get lead to make show');
-
-const everyday = stems(EVERYDAY.trim());
-const deeds = DEEDS.split('\n').map((line) => ({
-  mustStay: line.startsWith('!'),
-  of: stems(line.replace('!', '')),
-}));
-const [fixes = new Set<string>(), removals = fixes] = deeds.map(({ of }) => of);
-
-const tellsNoFact = (stem: string) => everyday.has(stem) || deeds.some(({ of }) => of.has(stem));
-
-const meets = (one: ReadonlySet<string>, other: ReadonlySet<string>) => !one.isDisjointFrom(other);
-
-/** A line with its code spans and quotations, and what remains. */
-function partsOf(line: string) {
-  const codes = Array.from(line.matchAll(/`([^`]+)`/g), ([, code = '']) => code.trim());
-  const marked = line.replaceAll(/`[^`]+`/g, CODE).replaceAll(/(\*\*|__|\*|_)(?=\S)([^*_]+)(?<=\S)\1/g, '$2');
-  const quotes: string[] = [];
-  const plain = marked.replaceAll(
-    /(?<![\p{L}\p{N}])["“”„«'‘]([^"“”„«»]{1,100}?)["“”»'’](?![\p{L}\p{N}])/gu,
-    (_, quote) => {
-      quotes.push(quote);
-      return quote;
-    },
-  );
-  return { codes, quotes, tokens: tokensOf(plain) };
-}
-
-/** A word without the punctuation around it. A bracket that it opens stays, as in `serve()`. */
-function bareOf(whole: string): string {
-  const word = whole.startsWith('(') ? whole.slice(1) : whole;
-  let end = word.length;
-  while (
-    end > 0 &&
-    ('.,;:!?…'.includes(word[end - 1] ?? '') || (word[end - 1] === ')' && !word.includes('(')))
-  )
-    end--;
-  return word.slice(0, end) || whole;
-}
-
-/** `starts`: it begins a sentence. */
-function tokensOf(plain: string) {
-  let starts = true;
-  const all = plain
-    .replaceAll(/\bno (?:longer|more)\b/gi, NO_LONGER)
-    .split(' ')
-    .filter(Boolean);
-  return all.map((whole) => {
-    const token = { text: bareOf(whole), starts };
-    starts = /[.!?]\)?$/.test(whole.slice(-2));
-    return token;
+/** Tokens without the punctuation around them, and each word of `long-running`. `ends`: punctuation follows. */
+function partsOf(text: string) {
+  let isFirst = true;
+  const typed = text
+    .replace(/^([a-z]+)\(([a-z]+)\)!?:/, '$1 $2')
+    .replace(/\bno (?:longer|more)\b/gi, 'nolonger');
+  return Array.from(typed.matchAll(TOKEN)).flatMap(([token]) => {
+    const open = token.replace(/^\(/, '');
+    const bare = open.replace(open.includes('(') ? /[.,;:!?]{1,5}$/ : /[.,;:!?)]{1,5}$/, '') || token;
+    const words = bare.split(/[-/]/);
+    const isWord = words.every((word) => WORD.test(word));
+    const parts = (isWord ? words : [bare]).map((part, at, { length }) => ({
+      ...{ text: part, isWord, isFirst: isFirst && at === 0 },
+      ends: at === length - 1 && bare.length < open.length,
+    }));
+    isFirst = /[.!?]\)?$/.test(token);
+    return parts;
   });
 }
 
-type Token = ReturnType<typeof tokensOf>[number];
-
-const stemsOf = (tokens: readonly Token[]): ReadonlySet<string> =>
-  new Set(
-    tokens
-      .flatMap(({ text }) => text.split(/[^\p{L}\p{N}'’]+/u))
-      .filter(Boolean)
-      .map(stemOf),
-  );
-
-/** Letters, digits and signs that would make another word of it, at its end and at its start. */
-const GOES_ON = /^(?:[\p{L}\p{N}\p{M}_%°$€£@&~=/\\+-]|[.,:;?'’][\p{L}\p{N}])/u;
-const GOES_BEFORE = /[\p{L}\p{N}\p{M}_$€£@#&%~<>=≤≥±+/\\-]$|[\p{L}\p{N}][.,:]$/u;
-
-/** The text stands there, and not as a part of a longer word, number, version or address. */
-function standsIn(source: string, text: string): boolean {
-  if (text === '') return false;
-  for (let at = source.indexOf(text); at !== -1; at = source.indexOf(text, at + 1)) {
-    const end = at + text.length;
-    if (!GOES_BEFORE.test(source.slice(Math.max(0, at - 2), at)) && !GOES_ON.test(source.slice(end, end + 2)))
-      return true;
+/** `isPlain`: a word with a capital that begins a sentence is no name. */
+function tokensOf(line: string, isPlain: (key: string) => boolean): Token[] {
+  const parts = partsOf(line).map(({ text, isWord, isFirst, ends }) => {
+    const key = keyOf(text);
+    const isCommon = LIGHT.has(text.toLowerCase()) || EVERYDAY.has(key);
+    const isLow = isWord && !/[A-Z]/.test(isFirst ? text.slice(1) : text);
+    const isName = !isLow || !(isCommon || !/[A-Z]/.test(text) || isPlain(key));
+    const fact = text.includes('`') ? 'code' : /\p{N}/u.test(text) ? 'number' : 'name';
+    const kind: Token['kind'] = isName ? fact : isCommon ? 'light' : 'word';
+    return { text, key: isName ? text : key, kind, ends };
+  });
+  let lead: string[] = [];
+  let denies = false;
+  const tokens = parts.map(({ text, key, kind, ends }, at): Token => {
+    const [last, follower] = [parts[at - 1], parts[at + 1]];
+    const word = text.toLowerCase();
+    const hasUnit = kind === 'number' && /^[^\p{L}%]*\d$/u.test(key) && !ends && follower?.kind !== 'light';
+    const before = kind === 'number' ? lead.join(' ').replace(/^to /, '') : lead.includes('from');
+    const whole = `${before} ${key} ${(hasUnit && follower?.key) || ''}`;
+    if (ends || !(BEFORE.has(word) || /^(?:of|the|an?|now|version)$/.test(word))) lead = [];
+    else if (BEFORE.has(word)) lead = [...lead, word].slice(-4);
+    const isDenied = denies && !LIGHT.has(word);
+    denies = NOT.has(key) || (denies && !isDenied);
+    return { text, key, kind, whole, isUnit: last?.kind === 'number' && !last.ends, next: [], isDenied };
+  });
+  let [next, everyday]: [string[], string] = [[], ''];
+  for (const token of tokens.toReversed()) {
+    token.next = next.length > 0 ? next : [everyday];
+    if (token.kind !== 'light') next = [token.key, ...next.slice(0, 1)];
+    else if (!LIGHT.has(token.text.toLowerCase())) everyday = token.key;
   }
-  return false;
-}
-
-const isNumber = ({ text }: Token) => /\p{N}/u.test(text) && text !== CODE;
-
-/** The words before a number that belong to it, back to the number before. */
-function leadOf(tokens: readonly Token[], at: number) {
-  const lead = tokens.slice(Math.max(0, at - 3), at).map(({ text }) => text.toLowerCase());
-  const since = lead.findLastIndex((text) => /\p{N}/u.test(text)) + 1;
-  const own = lead.slice(since);
-  return {
-    limits: own.filter((text) => LIMITS.has(text)).join(' '),
-    isFormer: own.some((text) => FORMER.has(text)),
-    isNew: own.includes('to'),
-  };
-}
-
-/** A text says the same of the number at that place: its limits, its direction, and its unit. */
-function says(source: readonly Token[], own: readonly Token[], at: number): boolean {
-  const [lead, unit] = [leadOf(own, at), own[at + 1]?.text];
-  return source.some(({ text }, place) => {
-    if (text !== own[at]?.text) return false;
-    const known = leadOf(source, place);
-    const near = source.slice(place + 1, place + 4).map((each) => stemOf(each.text));
-    const isPlain = unit === undefined || !/^[\p{L}%°]/u.test(unit) || tellsNoFact(stemOf(unit));
-    const hasUnit = isPlain || near.includes(stemOf(unit));
-    const isOther = (lead.isFormer && !known.isFormer) || (lead.isNew && known.isFormer);
-    return lead.limits === known.limits && hasUnit && !isOther;
-  });
+  return tokens;
 }
 
 /** Why a wording may not be shown, as the end of a sentence about it; null when it may. */
-export function check({ sources, original, rewritten, isMarked, isFix }: Wording): string | null {
-  const text = rewritten.normalize('NFC');
-  if (UNSEEN.test(text)) return 'it has a line break or an invisible character';
-  if (STRUCTURE.test(text)) return 'it is more than one line of text';
-  const bound = Math.min(MAX_LENGTH, 2 * original.length + 80);
-  if (text.length > bound || text.length < original.length / 4) return 'it is too long or too short';
-  const known = [original, ...sources].map((each) => each.normalize('NFC'));
-  const own = partsOf(text);
-  // Each costs a look at all sources.
-  if (own.tokens.filter(isNumber).length > MAX_NUMBERS) return 'it has too many numbers';
-  const parts = known.map(partsOf);
-  const isThere = (each: string) => known.some((source) => standsIn(source, each));
-  const all = parts.flatMap((each) => each.tokens);
-  const unknown =
-    [...own.codes, ...own.quotes].find((each) => !isThere(each)) ??
-    unknownIn(own.tokens, all, isThere, isFix);
-  if (unknown !== undefined) return `its sources lack “${unknown.replaceAll(CODE, '`…`')}”`;
-  const number = own.tokens.find(
-    (token, at) => isNumber(token) && !parts.some(({ tokens }) => says(tokens, own.tokens, at)),
-  );
-  if (number !== undefined) return `its sources say something else of “${number.text}”`;
+export function check({ sources, original, rewritten, isMarked }: Wording): string | null {
+  if (UNSEEN.test(rewritten)) return 'it has a line break or an invisible character';
+  if (STRUCTURE.test(rewritten)) return 'it is more than one line of text';
+  const longest = Math.min(MAX_WORDS, 2 * original.length + 80);
+  if (rewritten.length > longest || rewritten.length < original.length / 4)
+    return 'it is too long or too short';
+  const texts = [original, ...sources];
+  // The first word of the entry may be a name, unless an article follows.
+  const plain = new Set(KEPT);
+  const rough = texts.map((text) => tokensOf(text, () => true));
+  const isVerb = /^\S+ (?:the|an?|your) /.test(original);
+  for (const [first, ...rest] of rough)
+    for (const token of first === rough[0]?.[0] && /^[A-Z]/.test(original) && !isVerb
+      ? rest
+      : [first, ...rest])
+      if (token?.kind === 'word') plain.add(token.key);
+  const [entry = [], ...others] = texts.map((text) => tokensOf(text, (key) => plain.has(key)));
+  const read = { entry, known: [entry, ...others], own: tokensOf(rewritten, (key) => plain.has(key)) };
   return (
-    changedMeaning(parts[0]?.tokens ?? [], own.tokens, isFix) ?? missingFrom(text, known[0] ?? '', isMarked)
+    whyForeign(read) ?? whyUnknown(read) ?? whyDenied(read) ?? whyMissing(read, isMarked) ?? whyMoved(read)
   );
 }
 
-function unknownIn(
-  tokens: readonly Token[],
-  known: readonly Token[],
-  isThere: (text: string) => boolean,
-  isFix: boolean,
-): string | undefined {
-  const exact = new Set(known.flatMap(({ text }) => [text, ...text.split(/[-/]/)]));
-  const vocabulary = stemsOf(known);
-  const isKnownWord = (word: string, starts: boolean) => {
-    if (exact.has(word) || word === NO_LONGER) return true;
-    if (/[A-Z]/.test(starts ? word.slice(1) : word)) return false;
-    const stem = stemOf(word);
-    if (everyday.has(stem) || vocabulary.has(stem) || NEGATION.test(word)) return true;
-    return deeds.some(({ of }) => of.has(stem) && (meets(of, vocabulary) || (isFix && of === fixes)));
+interface Texts {
+  entry: Token[];
+  /** The entry and its sources. */
+  known: Token[][];
+  own: Token[];
+}
+
+const isFact = ({ kind }: Token) => kind !== 'light' && kind !== 'word';
+
+function whyForeign({ entry, own }: Texts): string | null {
+  const read = entry.filter(({ text }) => /\p{L}/u.test(text));
+  const strange = read.filter(({ text }) => /[^\p{ASCII}\p{P}\p{S}]/u.test(text));
+  const isForeign = strange.length > 0 && strange.length * 2 >= read.length;
+  const isOther = [...entry, ...own].some(({ text }) => FOREIGN.has(text));
+  return isForeign || isOther ? 'it is not in English, which is all that Tidings can check' : null;
+}
+
+/** Each token, with what belongs to it, stands in the entry or in its sources. */
+function whyUnknown({ entry, known, own }: Texts): string | null {
+  const all = known.flat();
+  const [texts, keys] = [new Set(all.map(({ text }) => text)), new Set(all.map(({ key }) => key))];
+  const [wholes, ofEntry] = [new Set(all.map(({ whole }) => whole)), new Set(entry.map(({ text }) => text))];
+  const isThere = (token: Token) => {
+    if (token.kind === 'light' || LIMITS.has(token.key)) return true;
+    if (token.kind === 'word') return keys.has(token.key);
+    const code = /^`([^`]+)`$/.exec(token.text)?.[1] ?? '';
+    return (
+      ofEntry.has(token.text) || texts.has(code) || (texts.has(token.text) && !MARKDOWN.test(token.text))
+    );
   };
-  const once = new Map(tokens.map((token) => [`${token.starts} ${token.text}`, token]));
-  return [...once.values()].find(({ text, starts }) => {
-    if (text === CODE || /^[-–—&+/]$/.test(text)) return false;
-    const parts = text.split(/[-/]/);
-    if (!parts.every((part) => WORD.test(part))) return text.includes(CODE) || !isThere(text);
-    return !parts.every((part, at) => isKnownWord(part, starts && at === 0));
-  })?.text;
-}
-
-/** What was done must stay what was done, and "not" must stay where it is. */
-function changedMeaning(before: readonly Token[], after: readonly Token[], isFix: boolean): string | null {
-  const [had, has] = [stemsOf(before), stemsOf(after)];
-  const negations = (tokens: readonly Token[]) => tokens.filter(({ text }) => NEGATION.test(text)).length;
-  // "No longer crashes" is a fix of a crash, and nothing else.
-  const ended = after.flatMap(({ text }, at) => {
-    if (text !== NO_LONGER) return [];
-    return after.slice(at + 1).find((each) => !LIGHT.has(stemOf(each.text)))?.text ?? '';
+  const unknown = own.find((token) => !isThere(token));
+  if (unknown !== undefined) return `its sources lack “${unknown.text}”`;
+  const times = Map.groupBy(entry, ({ key }) => key);
+  const seen = new Map<string, number>();
+  const changed = own.find((token) => {
+    const { kind, key, whole } = token;
+    const time = (seen.get(key) ?? 0) + 1;
+    seen.set(key, time);
+    const isOften =
+      time > (times.get(key)?.length ?? 1) && (isFact(token) || LIMITS.has(key) || FAULTS.has(key));
+    return isOften || (kind !== 'light' && keys.has(key) && !wholes.has(whole));
   });
-  const isEnd = isFix || meets(had, fixes) || meets(had, removals);
-  const [said, says] = [negations(before), negations(after)];
-  const isSame =
-    ended.length === 0
-      ? said === says
-      : ended.length === 1 && says === 0 && (said === 1 || (said === 0 && isEnd));
-  if (!isSame || ended.some((word) => everyday.has(stemOf(word)) || !had.has(stemOf(word))))
-    return 'it adds or drops a “not”';
-  const lost = deeds.find(({ mustStay, of }) => mustStay && meets(had, of) && !meets(has, of));
-  if (lost !== undefined && !(ended.length > 0 && isEnd)) return 'it no longer says what was done';
-  return null;
+  return changed === undefined ? null : `its sources say something else of “${changed.text}”`;
 }
 
-/** A wording keeps half of what the original tells, and all facts of a change that breaks or secures something. */
-function missingFrom(text: string, original: string, isMarked: boolean): string | null {
-  const { codes, tokens } = partsOf(original);
-  const isFact = ({ text: token, starts }: Token) =>
-    !token.split(/[-/]/).every((part) => WORD.test(part)) ||
-    (!starts && /[A-Z]/.test(token)) ||
-    /^(?:breaking|security|vulnerab\w*)$/i.test(token);
-  const named = new Set([...codes, ...tokens.filter(isFact).map((token) => token.text)]);
-  const facts = [...named].filter((fact) => /[\p{L}\p{N}]/u.test(fact));
-  const missing = facts.filter((fact) => !standsIn(text, fact));
-  if (isMarked && missing.length > 0) return `it leaves out “${missing[0]}”`;
-  const has = stemsOf(partsOf(text).tokens);
-  const content = [...stemsOf(tokens.filter((token) => !isFact(token)))].filter((stem) => !tellsNoFact(stem));
-  const kept = content.filter((stem) => has.has(stem)).length + facts.length - missing.length;
-  return kept < (content.length + facts.length) / 2 ? 'it tells something else' : null;
+/** "Not", "only" and their like stay with the words that they are about. */
+function whyDenied({ entry, known, own }: Texts): string | null {
+  const ofKnown = new Set(known.flat().map(({ key }) => key));
+  const isGiven = own.some(({ key }) => GIVEN.has(key) && !ofKnown.has(key));
+  if (isGiven && entry.some(({ key }) => UNDONE.has(key))) return 'it no longer says what was done';
+  const nots = (tokens: Token[]) => tokens.flatMap(({ key }) => (NOT.has(key) ? key : [])).sort();
+  const [had, has] = [nots(entry).join(), nots(own).join()];
+  const denied = new Set(entry.flatMap(({ isDenied, key }) => (isDenied ? key : [])));
+  const isAffirmed = own.some(({ key, isDenied }) => denied.has(key) && !isDenied);
+  // "No longer crashes" is a fix of a crash, and nothing else.
+  const isEnd = isFixed({ entry, known, own });
+  if ((had !== has && !isEnd) || isAffirmed) return 'it adds or drops a “not”';
+  const pairs = known.flat().flatMap(({ key, next }) => (LIMITS.has(key) ? `${key} ${next[0]}` : []));
+  const isSaid = new Set([...pairs, `${keyOf('more')} ${keyOf('improve')}`]);
+  let before = '';
+  const elsewhere = own.find(({ key, kind, next: [word = '', after = ''] }, at) => {
+    const former = before;
+    if (kind !== 'light') before = key;
+    if (!LIMITS.has(key) || isSaid.has(`${key} ${word}`)) return false;
+    // "Emails are not sent", as "do not send emails".
+    const isPassive = /^(?:is|are|was|were|be|been)$/.test(own[at - 1]?.text ?? '');
+    if (isPassive && own[at + 1]?.kind === 'light' && isSaid.has(`${key} ${former}`)) return false;
+    const isFault = (FAULTS.has(word) || FAULTS.has(after)) && entry.some((token) => token.key === word);
+    return !(isEnd && key === NO_LONGER && isFault);
+  });
+  return elsewhere === undefined ? null : `its sources do not say “${elsewhere.text}” of that`;
+}
+
+function isFixed({ entry, known, own }: Texts): boolean {
+  const isFix = known.some(([first]) => first?.key === FIX) && !own.some(({ key }) => key === FIX);
+  const nots = own.filter(({ key }) => NOT.has(key));
+  return isFix && !entry.some(({ key }) => NOT.has(key)) && nots.length === 1 && nots[0]?.key === NO_LONGER;
+}
+
+/** Only a third of the plain English words may go, and nothing of an entry that is marked. */
+function whyMissing(read: Texts, isMarked: boolean): string | null {
+  const kept = new Set(read.own.map(({ key }) => key));
+  const content = read.entry.filter(({ kind }) => kind !== 'light');
+  const lost = content.filter(({ key }) => !kept.has(key) && !(key === FIX && isFixed(read)));
+  const isEnglish = read.known.flat().some(({ kind, key }) => kind === 'light' || KEPT.has(key));
+  const isNeeded = (token: Token) => (isFact(token) && !token.whole.startsWith('from ')) || isKept(token.key);
+  const needed = lost.find((token) => isMarked || !isEnglish || isNeeded(token));
+  if (needed !== undefined) return `it leaves out “${needed.text}”`;
+  return lost.filter((token) => !isFact(token)).length > content.length / 3 ? 'it leaves out too much' : null;
+}
+
+/** Facts of a kind, and the words between them, come in the order of a text that has them. What sources add comes last. */
+function whyMoved({ entry, known, own }: Texts): string | null {
+  const isMoved = ['code', 'number', 'name'].some((kind) => {
+    const facts = new Set(own.flatMap((token) => (token.kind === kind && !token.isUnit ? token.key : [])));
+    const isOne = ({ key }: Token) => facts.has(key);
+    const old = new Set(entry.filter(isOne).map(({ key }) => key));
+    const added = own.findIndex((token) => isOne(token) && !old.has(token.key));
+    if (added !== -1 && added < own.findLastIndex(({ key }) => old.has(key))) return true;
+    const texts = known.filter((tokens) => new Set(tokens.filter(isOne).map(({ key }) => key)).size > 1);
+    return texts.length > 0 && !texts.some((tokens) => isInOrder(tokens, own, isOne));
+  });
+  return isMoved ? 'it has facts in another order' : null;
+}
+
+function isInOrder(text: Token[], own: Token[], isOne: (token: Token) => boolean): boolean {
+  const tells = (token: Token) => isOne(token) || (token.kind === 'word' && !token.isUnit);
+  const span = text.slice(text.findIndex(isOne), text.findLastIndex(isOne) + 1).filter(tells);
+  const keys = span.map(({ key }) => key);
+  const inSpan = new Set(keys);
+  let from = 0;
+  for (const token of own) {
+    if (!tells(token) || !inSpan.has(token.key)) continue;
+    from = keys.indexOf(token.key, from);
+    if (from === -1) return false;
+  }
+  return true;
 }

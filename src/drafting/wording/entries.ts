@@ -1,5 +1,5 @@
 import type { ReadTx } from '../../../db/engine.ts';
-import type { Post } from '../../posts/model.ts';
+import type { OwnedPost } from '../../posts/model.ts';
 import type { Commit, Event, EventSource } from '../../providers/events.ts';
 import type { WrittenBlock } from '../../providers/written.ts';
 import type { Reference } from '../changes/groups.ts';
@@ -13,6 +13,7 @@ import { findDraftOfPost } from '../store.ts';
 import { repositoryOf } from '../triggers/kinds/branch.ts';
 import { findTrigger, kinds } from '../triggers/model.ts';
 import { rangeReader } from '../triggers/range-store.ts';
+import { check, MAX_SOURCES, MAX_WORDS } from './check.ts';
 
 // The entries of a draft, as lines of its Markdown, each with the texts of the events that it links to. A person may have changed
 // the draft since.
@@ -28,15 +29,12 @@ export interface Entry {
   /** Not the words themselves. */
   sources: string[];
   isMarked: boolean;
-  isFix: boolean;
+  /** It cannot be checked, so it is not sent. */
+  why: string | null;
 }
 
 /** Of one draft. */
 const MAX_ENTRIES = 50;
-
-/** Of the words, and of all sources of an entry, in characters. */
-const MAX_WORDS = 1_000;
-const MAX_SOURCES = 6_000;
 
 const ITEM = /^([-*+] (?:\*\*[^*\n]{1,100}:\*\* )*)(\S.{7,2500})$/;
 const REFERENCE = String.raw`(?:\[[^[\]\n]{1,200}\]\([^()\s]{1,2000}\)|[^()\s,]{1,200})`;
@@ -45,10 +43,8 @@ const TAIL = new RegExp(
 );
 const MARK = /\*\*Breaking:\*\*|\b(?:breaking|security|vulnerabilit|CVE-\d|action required)/i;
 
-/** The texts of a draft's events by the address of their page, or by their label. */
-export type Sources = ReadonlyMap<string, readonly string[]>;
-
-export function entriesOf(markdown: string, sources: Sources): Entry[] {
+/** `sources`: the texts of the draft's events by the address of their page, or by their label. */
+export function entriesOf(markdown: string, sources: ReadonlyMap<string, readonly string[]>): Entry[] {
   const entries: Entry[] = [];
   const lines = markdown.split('\n');
   let heading = '';
@@ -56,16 +52,15 @@ export function entriesOf(markdown: string, sources: Sources): Entry[] {
   for (const [at, line] of lines.entries()) {
     if (entries.length >= MAX_ENTRIES) break;
     if (/^ {0,3}(?:```|~~~)/.test(line)) isCode = !isCode;
-    if (isCode) continue;
     heading = /^ {0,3}#{1,6} (.*)/.exec(line)?.[1] ?? heading;
     const [, lead, rest = ''] = ITEM.exec(line) ?? [];
     // An item of several lines is more than an entry.
-    if (lead === undefined || /^[ \t]+\S/.test(lines[at + 1] ?? '')) continue;
+    if (isCode || lead === undefined || /^[ \t]+\S/.test(lines[at + 1] ?? '')) continue;
     const tail = TAIL.exec(rest)?.[0] ?? '';
     const words = rest.slice(0, rest.length - tail.length).trimEnd();
     if (words.length === 0 || words.length > MAX_WORDS) continue;
-    const named = new Set(line.match(/https?:\/\/[^\s()<>[\]]+|[#!]?[\w-]+/g));
-    const texts = new Set([...sources].flatMap(([page, own]) => (named.has(page) ? own : [])));
+    const pages = new Set(line.match(/https?:\/\/[^\s()<>[\]]+|[#!]?[\w-]+/g));
+    const texts = new Set([...pages].flatMap((page) => sources.get(page) ?? []));
     texts.delete(words);
     let room = MAX_SOURCES;
     const kept = [...texts].filter((text) => {
@@ -73,80 +68,59 @@ export function entriesOf(markdown: string, sources: Sources): Entry[] {
       return room >= 0;
     });
     const isMarked = MARK.test(`${heading} ${lead}${words}`);
-    entries.push({ line, lead, words, tail, sources: kept, isMarked, isFix: /\b(?:bug|fix)/i.test(heading) });
+    const why = check({ sources: kept, original: words, rewritten: words, isMarked });
+    entries.push({ line, lead, words, tail, sources: kept, isMarked, why });
   }
   return entries;
-}
-
-/** The line with other words, in which nothing but emphasis and code is Markdown unless it was. */
-export function withWords({ lead, words, tail }: Entry, text: string): string {
-  const known = new Set(words.split(' '));
-  const parts = text.split(/(`[^`]+`)/).map((part, at) => {
-    if (at % 2 === 1) return part;
-    const escaped = (token: string) =>
-      known.has(token) || token.includes('://') ? token : token.replaceAll(/[\\<>[\]|~#&_$^{}]/g, '\\$&');
-    return part.split(' ').map(escaped).join(' ');
-  });
-  const line = parts.join('');
-  return lead + (words.endsWith('.') ? line : line.replace(/(?<!\.)\.$/, '')) + tail;
 }
 
 export interface Origin {
   /** The repositories and trackers that the events are of. */
   places: EventSource[];
-  sources: Sources;
+  sources: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The events that a draft was made from; null for another post. `withIssues`: the texts of linked issues too. */
-export async function readOrigin(
-  tx: ReadTx,
-  { id, organizationId }: Pick<Post, 'id'> & { organizationId: string },
-  withIssues: boolean,
-): Promise<Origin | null> {
-  const found = (await readOfTrigger(tx, id)) ?? (await readOfRoundup(tx, id));
+export async function readOrigin(tx: ReadTx, post: OwnedPost, withIssues: boolean): Promise<Origin | null> {
+  const found = (await readOfTrigger(tx, post.id)) ?? (await readOfRoundup(tx, post.id));
   if (found === null) return null;
-  const texts = new Map<string, string[]>();
-  const add = ([reference]: readonly Reference[], own: readonly (string | null | undefined)[]) => {
+  const sources = new Map<string, string[]>();
+  const add = ([reference]: readonly Reference[], texts: readonly (string | null | undefined)[]) => {
     if (reference === undefined) return;
     const page = reference.url === null ? reference.label : inLink(reference.url);
-    const written = own.filter((text) => text != null && text !== '') as string[];
-    texts.set(page, [...(texts.get(page) ?? []), ...written]);
+    sources.set(page, [...(sources.get(page) ?? []), ...texts.flatMap((text) => text || [])]);
   };
-  const named = new Map<string, Reference[]>();
-  const name = (identifiers: readonly string[] = [], references: Reference[]) => {
-    for (const each of identifiers) named.set(each, [...(named.get(each) ?? []), ...references]);
+  const naming = new Map<string, Reference[][]>();
+  const name = (references: Reference[], identifiers: readonly string[] = []) => {
+    for (const each of identifiers) naming.set(each, [...(naming.get(each) ?? []), references]);
   };
   for (const commit of found.commits) {
     const { references } = changeOfCommit(commit);
     add(references, textsOf(commit));
-    name(commit.identifiers, references);
+    name(references, commit.identifiers);
   }
-  for (const event of found.events) {
-    if (event.type === 'issue') add(changeOfIssue(event.data).references, [event.data.title]);
-    if (event.type !== 'pull_request') continue;
-    const { references } = changeOfPullRequest(event.data);
-    const { title, breaking, blocks, mergeCommitSha } = event.data;
-    const merge = found.commits.filter(({ sha }) => sha === mergeCommitSha);
-    add(references, [title, breaking, ...blockTexts(blocks), ...merge.flatMap(textsOf)]);
-    name(event.data.identifiers, references);
+  for (const { type, data } of found.events) {
+    if (type === 'issue') add(changeOfIssue(data).references, [data.title]);
+    if (type !== 'pull_request') continue;
+    const { references } = changeOfPullRequest(data);
+    const merge = found.commits.filter(({ sha }) => sha === data.mergeCommitSha);
+    add(references, [data.title, data.breaking, ...blockTexts(data.blocks), ...merge.flatMap(textsOf)]);
+    name(references, data.identifiers);
   }
-  const issues = withIssues
-    ? await findIssues(tx, organizationId, { identifiers: new Set(named.keys()), ids: new Set() })
-    : [];
-  for (const { data } of issues) {
+  const wanted = { identifiers: new Set(withIssues ? naming.keys() : []), ids: new Set<string>() };
+  for (const { data } of await findIssues(tx, post.organizationId, wanted)) {
     add(changeOfIssue(data).references, [data.title]);
-    add(named.get(data.identifier) ?? [], [`${data.identifier} ${data.title}`]);
+    for (const references of naming.get(data.identifier) ?? [])
+      add(references, [`${data.identifier} ${data.title}`]);
   }
-  return { places: found.places, sources: texts };
+  return { places: found.places, sources };
 }
 
 const blockTexts = (blocks: readonly WrittenBlock[] = []) =>
   blocks.flatMap(({ entries }) => entries.map(({ text }) => text));
 
 const textsOf = ({ subject, breaking, blocks, further = [] }: Commit) => [
-  subject,
-  breaking,
-  ...further,
+  ...[subject, breaking, ...further],
   ...blockTexts(blocks),
 ];
 
@@ -174,14 +148,10 @@ async function readOfTrigger(tx: ReadTx, postId: string): Promise<Found | null> 
   const numbers = commits.flatMap((each) =>
     changeOfCommit(each).references.flatMap(({ label }) => /^[#!](\d+)$/.exec(label)?.[1] ?? []),
   );
-  const requests = await findEvents(tx, place, 'pull_request', [
-    ...new Set([...keysOf('pull_request'), ...numbers]),
-  ]);
-  return {
-    places: [place],
-    commits,
-    events: [...requests, ...(await findEvents(tx, place, 'issue', keysOf('issue')))],
-  };
+  const named = [...new Set([...keysOf('pull_request'), ...numbers])];
+  const requests = await findEvents(tx, place, 'pull_request', named);
+  const issues = await findEvents(tx, place, 'issue', keysOf('issue'));
+  return { places: [place], commits, events: [...requests, ...issues] };
 }
 
 async function readOfRoundup(tx: ReadTx, postId: string): Promise<Found | null> {

@@ -9,7 +9,7 @@ import type { Deps } from '../../people/deps.ts';
 
 // What an organization tells the assistant, its budget, and the queue of drafts to word.
 
-const AssistantSettings = Type.Object({
+const Changes = Type.Object({
   voice: Type.String({ maxLength: 2_000 }),
   examples: Type.String({
     maxLength: 1_500,
@@ -22,39 +22,29 @@ const AssistantSettings = Type.Object({
 });
 
 const byDefault = {
-  voice: '',
-  examples: '',
-  includesPrivate: false,
-  dailyRequests: 200,
-  dailyBytes: 2_000_000,
+  ...{ voice: '', examples: '', includesPrivate: false, dailyRequests: 200, dailyBytes: 2_000_000 },
+  ...{ day: '', requests: 0, bytes: 0 },
 };
-const unused = { day: '', requests: 0, bytes: 0 };
 
 export type Assistant = typeof assistants.$inferSelect;
-type Editable = typeof byDefault;
+export type Editable = Pick<
+  Assistant,
+  'voice' | 'examples' | 'includesPrivate' | 'dailyRequests' | 'dailyBytes'
+>;
 
 export async function readAssistant(tx: ReadTx, organizationId: string): Promise<Assistant> {
-  const isIt = eq(assistants.organizationId, organizationId);
-  return (
-    (await tx.select().from(assistants).where(isIt).get()) ?? { organizationId, ...byDefault, ...unused }
-  );
+  const stored = await tx
+    .select()
+    .from(assistants)
+    .where(eq(assistants.organizationId, organizationId))
+    .get();
+  return stored ?? { organizationId, ...byDefault };
 }
 
 async function saveAssistant(tx: WriteTx, row: Assistant): Promise<void> {
-  await tx
-    .insert(assistants)
-    .values(row)
-    .onConflictDoUpdate({ target: assistants.organizationId, set: row })
-    .run();
+  const conflict = { target: assistants.organizationId, set: row };
+  await tx.insert(assistants).values(row).onConflictDoUpdate(conflict).run();
 }
-
-const fieldNames: Record<keyof Editable, string> = {
-  voice: 'voice',
-  examples: 'examples',
-  includesPrivate: 'private repositories',
-  dailyRequests: 'requests a day',
-  dailyBytes: 'bytes a day',
-};
 
 /** Throws `AppError` 400 for an invalid field. */
 export function changeAssistant(
@@ -64,80 +54,69 @@ export function changeAssistant(
 ): Promise<void> {
   return deps.db.write(async (tx) => {
     const before = await readAssistant(tx, organizationId);
-    const after = { ...before, ...requireValid(Type.Partial(AssistantSettings), changeFor(before, input)) };
-    const changed = (Object.keys(fieldNames) as (keyof Editable)[]).filter(
-      (field) => before[field] !== after[field],
-    );
+    const after = { ...before, ...requireValid(Type.Partial(Changes), changeFor(before, input)) };
+    const names: Record<keyof Editable, string> = {
+      voice: 'voice',
+      examples: 'examples',
+      includesPrivate: `${after.includesPrivate ? 'allowed' : 'excluded'} private repositories`,
+      dailyRequests: 'requests a day',
+      dailyBytes: 'bytes a day',
+    };
+    const changed = (Object.keys(names) as (keyof Editable)[]).filter((name) => before[name] !== after[name]);
     if (changed.length === 0) return;
     await saveAssistant(tx, after);
-    const about = changed.map((field) =>
-      field === 'includesPrivate'
-        ? `${after.includesPrivate ? 'allowed' : 'excluded'} private repositories`
-        : fieldNames[field],
-    );
-    const target = { type: 'organization', id: organizationId };
     await recordAudit(tx, deps, {
-      organizationId,
-      action: 'assistant.changed',
-      target,
-      summary: `changed the assistant: ${about.join(', ')}`,
+      ...{
+        organizationId,
+        action: 'assistant.changed',
+        target: { type: 'organization', id: organizationId },
+      },
+      summary: `changed the assistant: ${changed.map((name) => names[name]).join(', ')}`,
     });
   }, changingPosts(organizationId));
 }
 
-export function usedToday(row: Assistant, now: Date): Pick<Assistant, 'day' | 'requests' | 'bytes'> {
-  const { requests, bytes } = row;
+/** The row, with what is used on the present day in UTC. */
+export function asOfToday(row: Assistant, now: Date): Assistant {
   const day = now.toISOString().slice(0, 10);
-  return row.day === day ? { day, requests, bytes } : { day, requests: 0, bytes: 0 };
+  return row.day === day ? row : { ...row, day, requests: 0, bytes: 0 };
 }
 
-/** Counts what is sent and received today. False when a request is beyond the budget. */
+/** Counts what is sent and received today. False, and nothing, when a request is beyond the budget. */
 export function spend(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
   organizationId: string,
-  { requests, bytes }: { requests: number; bytes: number },
+  use: { requests: number; bytes: number },
 ): Promise<boolean> {
   return db.write(async (tx) => {
-    const row = await readAssistant(tx, organizationId);
-    const used = usedToday(row, clock.now());
-    const next = { ...row, ...used, requests: used.requests + requests, bytes: used.bytes + bytes };
-    if (requests > 0 && (next.requests > row.dailyRequests || next.bytes > row.dailyBytes)) return false;
-    await saveAssistant(tx, next);
+    const row = asOfToday(await readAssistant(tx, organizationId), clock.now());
+    const [requests, bytes] = [row.requests + use.requests, row.bytes + use.bytes];
+    if (use.requests > 0 && (requests > row.dailyRequests || bytes > row.dailyBytes)) return false;
+    await saveAssistant(tx, { ...row, requests, bytes });
     return true;
   }, changingPosts(organizationId));
 }
-
-// The queue.
 
 export type Wording = typeof wordings.$inferSelect;
 
 /** How long a trigger's draft rests before it is worded, in milliseconds: a push may bring several events. */
 const REST_MS = 15_000;
 
-/** Requests that fail in a row before a person should know. */
-export const TROUBLED_ATTEMPTS = 3;
-
 export async function findWording(tx: ReadTx, postId: string): Promise<Wording | null> {
   return (await tx.select().from(wordings).where(eq(wordings.postId, postId)).get()) ?? null;
 }
 
-/** Queues a draft that a trigger wrote. Lines that were asked about stay asked. */
+/** Queues a draft. Lines that were asked about stay asked, unless a person, `actorName`, asks again. */
 export async function queueWording(
   tx: WriteTx,
   { clock }: Pick<Deps, 'clock'>,
-  { postId, organizationId, actorName }: Pick<Wording, 'postId' | 'organizationId' | 'actorName'>,
+  { actorName, ...post }: Pick<Wording, 'postId' | 'organizationId' | 'actorName'>,
 ): Promise<void> {
   const now = clock.now();
   const dueAt = now.getTime() + (actorName === null ? REST_MS : 0);
-  const state = {
-    status: 'queued',
-    actorName,
-    attempts: 0,
-    dueAt,
-    error: null,
-    askedAt: now.toISOString(),
-  } as const;
-  const row = { postId, organizationId, lines: [], ...state };
-  const set = actorName === null ? state : { ...state, lines: row.lines };
+  const state = { actorName, dueAt, attempts: 0, error: null, askedAt: now.toISOString() };
+  const row = { ...post, ...state, status: 'queued' as const, lines: [] };
+  const { lines, ...kept } = row;
+  const set = actorName === null ? kept : row;
   await tx.insert(wordings).values(row).onConflictDoUpdate({ target: wordings.postId, set }).run();
 }

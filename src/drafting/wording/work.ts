@@ -5,7 +5,7 @@ import { getIntegration } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
 import { AppError, notFound } from '../../lib/app-error.ts';
 import type { PublicConnectOptions } from '../../lib/public-fetch.ts';
-import { count, cutLine } from '../../lib/text.ts';
+import { count } from '../../lib/text.ts';
 import { type AuditDeps, quote, recordAudit, SERVER } from '../../people/audit.ts';
 import type { AssistantAccess, Deps } from '../../people/deps.ts';
 import { isOfLive } from '../../people/organization-store.ts';
@@ -14,8 +14,8 @@ import { readPost } from '../../posts/store.ts';
 import { replaceRewrites } from '../../posts/suggestions.ts';
 import { ask, bodyOf, NoAnswer } from './ask.ts';
 import { check } from './check.ts';
-import { type Entry, entriesOf, type Origin, readOrigin, withWords } from './entries.ts';
-import { type Assistant, findWording, queueWording, readAssistant, spend, type Wording } from './store.ts';
+import { entriesOf, type Origin, readOrigin } from './entries.ts';
+import { findWording, queueWording, readAssistant, spend, type Wording } from './store.ts';
 
 // Words the drafts of the queue. The result is only ever a suggestion beside a draft.
 
@@ -24,17 +24,14 @@ export async function requestWording(deps: AuditDeps, { id, organizationId }: Ow
   await deps.db.write(async (tx) => {
     const post = await readPost(tx, id);
     if (post === null) throw notFound('post', id);
-    if (post.status !== 'draft')
-      throw new AppError(409, 'The post is published. Unpublish it to word it again', {
-        code: 'not_a_draft',
-      });
+    if (post.status !== 'draft') {
+      const message = 'The post is published. Unpublish it to word it again';
+      throw new AppError(409, message, { code: 'not_a_draft' });
+    }
     if ((await readOrigin(tx, post, false)) === null)
       throw new AppError(409, 'The post was made from no events', { code: 'no_events' });
-    await queueWording(tx, deps, {
-      postId: id,
-      organizationId,
-      actorName: deps.actor.name ?? deps.actor.type,
-    });
+    const actorName = deps.actor.name ?? deps.actor.type;
+    await queueWording(tx, deps, { postId: id, organizationId, actorName });
   }, changingPosts(organizationId));
 }
 
@@ -42,10 +39,7 @@ export async function requestWording(deps: AuditDeps, { id, organizationId }: Ow
 const TRACKED = /[([ ][A-Z][A-Z0-9]{0,20}-\d{1,9}[\]),]/i;
 
 /** All that the next run would send about a draft, and to whom. */
-export async function readPlan(
-  tx: ReadTx,
-  post: OwnedPost,
-): Promise<{ settings: Assistant; origin: Origin | null; entries: Entry[] }> {
+export async function readPlan(tx: ReadTx, post: OwnedPost) {
   const settings = await readAssistant(tx, post.organizationId);
   const origin = await readOrigin(tx, post, settings.includesPrivate);
   const all = origin === null ? [] : entriesOf(post.markdown, origin.sources);
@@ -56,9 +50,9 @@ export async function readPlan(
 
 type WorkDeps = AuditDeps & Pick<Deps, 'ids' | 'elapsed' | 'secrets' | 'openReader'>;
 
-/** How long a run waits after each failure, in milliseconds; then each time the last one, for a day. */
-const BACK_OFF_MS = [60_000, 300_000, 900_000, 3_600_000];
-const MAX_ATTEMPTS = 26;
+/** A failed run is repeated after a minute, then after twice as long each time, for 17 hours. */
+const BACK_OFF_MS = 60_000;
+const MAX_ATTEMPTS = 10;
 
 /** A run of the job begins no draft after that, in milliseconds: one of a slow server takes up to 50 minutes. */
 const PASS_MS = 300_000;
@@ -70,11 +64,11 @@ export async function wordDue(
   signal?: AbortSignal,
   connect: Partial<PublicConnectOptions> = {},
 ): Promise<number> {
-  const { postId, status, dueAt } = wordings;
+  const { postId, status, dueAt, organizationId } = wordings;
   const isDue = and(
     eq(status, 'queued'),
     lte(dueAt, deps.elapsed.dueAt().getTime()),
-    isOfLive(wordings.organizationId),
+    isOfLive(organizationId),
   );
   const due = await deps.db.read((tx) =>
     tx.select({ postId }).from(wordings).where(isDue).orderBy(asc(dueAt)).limit(20).all(),
@@ -83,17 +77,23 @@ export async function wordDue(
   let worded = 0;
   for (const each of due) {
     if (signal?.aborted === true || performance.now() - startedAt > PASS_MS) break;
-    if (await wordOne(deps, access, each.postId, connect, signal)) worded++;
+    if (await wordOne(deps, access, each.postId, { connect, signal })) worded++;
   }
   return worded;
+}
+
+/** `retryAfterMs`: the run is to be repeated, after that or later. */
+interface Run {
+  lines: Wording['lines'];
+  error: string | null;
+  retryAfterMs: number | null;
 }
 
 async function wordOne(
   deps: WorkDeps,
   access: AssistantAccess,
   postId: string,
-  connect: Partial<PublicConnectOptions>,
-  signal?: AbortSignal,
+  { connect, signal }: { connect: Partial<PublicConnectOptions>; signal: AbortSignal | undefined },
 ): Promise<boolean> {
   const read = await deps.db.read(async (tx) => {
     const [row, post] = [await findWording(tx, postId), await readPost(tx, postId)];
@@ -102,55 +102,56 @@ async function wordOne(
   if (read === null) return false;
   const { row, post, settings, origin, entries } = read;
   const known = new Set(row.lines.flatMap(({ line, to }) => [line, to]));
-  const todo = post.status === 'draft' ? entries.filter(({ line }) => !known.has(line)) : [];
-  const privately =
-    todo.length === 0 || settings.includesPrivate ? null : await findPrivate(deps, origin, signal);
-  if (todo.length === 0 || privately !== null) {
-    await finish(deps, access, row, { lines: [], error: privately, isOver: true });
+  const fresh = post.status === 'draft' ? entries.filter(({ line }) => !known.has(line)) : [];
+  const todo = fresh.filter(({ why }) => why === null);
+  const kept = fresh.filter(({ why }) => why !== null).map(({ line, why }) => ({ line, to: null, why }));
+  const run: Run = { lines: kept, error: null, retryAfterMs: null };
+  if (todo.length > 0 && !settings.includesPrivate) run.error = await findPrivate(deps, origin, signal);
+  if (todo.length === 0 || run.error !== null) {
+    await finish(deps, access, row, run);
     return false;
   }
-  const host = new URL(access.url).host;
+  const { host } = new URL(access.url);
   const { organizationId } = post;
-  const event = {
-    organizationId,
-    action: 'assistant.asked',
-    target: { type: 'post', id: postId },
-    summary: `asked the assistant at ${host} to word the post ${quote(post.title)}: ${count(todo.length, 'entry', 'entries')} at most`,
-    count: todo.length,
-  } as const;
-  const asPerson = { ...deps, actor: { ...SERVER, name: row.actorName } };
-  const lines: Wording['lines'] = [];
-  let error: string | null = null;
-  let waitMs: number | null = null;
   for (const entry of todo) {
     const body = bodyOf(access, settings, entry);
     if (!(await spend(deps, organizationId, { requests: 1, bytes: Buffer.byteLength(body) }))) {
-      error =
+      run.error =
         "The daily budget of the organization is used up. Ask again tomorrow, or raise it in the organization's settings.";
       break;
     }
-    if (entry === todo[0])
-      await deps.db.write((tx) => recordAudit(tx, asPerson, event), changingPosts(organizationId));
+    if (entry === todo[0]) await recordAsked(deps, row, post, { host, count: todo.length });
     try {
-      const answer = await ask(access, body, connect, signal);
-      await spend(deps, organizationId, { requests: 0, bytes: answer.bytes });
-      const why = check({ ...entry, original: entry.words, rewritten: answer.text });
-      const to = why === null ? withWords(entry, answer.text.normalize('NFC')) : null;
-      lines.push({ line: entry.line, to: to === entry.line ? null : to, why });
+      const { text, bytes } = await ask(access, body, connect, signal);
+      await spend(deps, organizationId, { requests: 0, bytes });
+      const why = check({ ...entry, original: entry.words, rewritten: text });
+      const words = entry.words.endsWith('.') ? text : text.replace(/(?<!\.)\.$/, '');
+      const to = why === null ? entry.lead + words + entry.tail : null;
+      run.lines.push({ line: entry.line, to: to === entry.line ? null : to, why });
     } catch (problem) {
       if (!(problem instanceof NoAnswer)) throw problem;
-      error = `The assistant at ${host} gave no answer: ${problem.message}.`;
-      waitMs = Math.max(BACK_OFF_MS[row.attempts] ?? BACK_OFF_MS.at(-1) ?? 0, problem.retryAfterMs);
+      run.error = `The assistant at ${host} gave no answer: ${problem.message}.`;
+      run.retryAfterMs = problem.retryAfterMs;
       break;
     }
   }
-  await finish(deps, access, row, {
-    lines,
-    error,
-    isOver: waitMs === null || row.attempts >= MAX_ATTEMPTS,
-    waitMs: waitMs ?? 0,
-  });
+  await finish(deps, access, row, run);
   return true;
+}
+
+function recordAsked(
+  deps: WorkDeps,
+  { actorName, organizationId, postId }: Wording,
+  { title }: OwnedPost,
+  { host, count: entries }: { host: string; count: number },
+): Promise<unknown> {
+  const asPerson = { ...deps, actor: { ...SERVER, name: actorName } };
+  const summary = `asked the assistant at ${host} to word the post ${quote(title)}: ${count(entries, 'entry', 'entries')} at most`;
+  const event = { organizationId, action: 'assistant.asked', target: { type: 'post', id: postId } } as const;
+  return deps.db.write(
+    (tx) => recordAudit(tx, asPerson, { ...event, summary, count: entries }),
+    changingPosts(organizationId),
+  );
 }
 
 /** Writes what came, keeps what was open, and ends the run or postpones it. */
@@ -158,34 +159,26 @@ async function finish(
   deps: WorkDeps,
   { model }: AssistantAccess,
   { postId, organizationId, askedAt }: Wording,
-  {
-    lines,
-    error,
-    isOver,
-    waitMs = 0,
-  }: { lines: Wording['lines']; error: string | null; isOver: boolean; waitMs?: number },
+  { lines, error, retryAfterMs }: Run,
 ): Promise<void> {
   await deps.db.write(async (tx) => {
     const [row, post] = [await findWording(tx, postId), await readPost(tx, postId)];
     // A person asked again meanwhile, or deleted the post.
     if (row === null || post === null || row.askedAt !== askedAt) return;
-    const attempts = error === null ? 0 : row.attempts + 1;
-    const dueAt = deps.clock.now().getTime() + waitMs;
-    await tx
-      .update(wordings)
-      .set({ status: isOver ? 'done' : 'queued', attempts, dueAt, error, lines: [...row.lines, ...lines] })
-      .where(eq(wordings.postId, postId))
-      .run();
-    if (lines.length === 0) return;
+    const isOver = retryAfterMs === null || row.attempts >= MAX_ATTEMPTS;
+    const waitMs = Math.max(BACK_OFF_MS * 2 ** row.attempts, retryAfterMs ?? 0);
+    const state = {
+      status: isOver ? 'done' : 'queued',
+      attempts: error === null ? 0 : row.attempts + 1,
+      dueAt: deps.clock.now().getTime() + waitMs,
+      ...{ error, lines: [...row.lines, ...lines] },
+    } as const;
+    await tx.update(wordings).set(state).where(eq(wordings.postId, postId)).run();
     const others = lines.flatMap(({ line, to }) => (to === null ? [] : [[line, to] as [string, string]]));
-    const kept = lines.flatMap(({ line, why }) =>
-      why === null ? [] : `Kept “${cutLine(line.replace(/^[-*+] /, ''), 60)}”: ${why}.`,
-    );
-    const note = [`${others.length} of ${lines.length} entries reworded by ${model}.`, ...kept]
-      .join('\n')
-      .slice(0, 8_000)
-      .toWellFormed();
-    await replaceRewrites(tx, deps, post, others, { note, isWhole: row.lines.length === 0 });
+    const note = `${others.length} of ${lines.length} entries reworded by ${model}.`;
+    // Without an answer, a suggestion that waits stays.
+    if (others.length > 0 || (lines.length > 0 && error === null))
+      await replaceRewrites(tx, deps, post, others, { note, isWhole: row.lines.length === 0 });
   }, changingPosts(organizationId));
 }
 
@@ -193,13 +186,13 @@ async function finish(
 async function findPrivate(
   deps: WorkDeps,
   origin: Origin | null,
-  signal?: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<string | null> {
+  const allow =
+    "Nothing was sent. An owner can allow private repositories and trackers in the organization's settings.";
   for (const { integrationId, repositoryId } of origin?.places ?? []) {
     const integration = await deps.db.read((tx) => getIntegration(tx, integrationId));
     const name = integration.repositories.find(({ id }) => id === repositoryId)?.fullName;
-    const allow =
-      "Nothing was sent. An owner can allow private repositories and trackers in the organization's settings.";
     if (name === undefined) return `The draft has issues of a tracker, which may be private. ${allow}`;
     try {
       const reader = await openReaderOf(deps, integration, signal);

@@ -11,65 +11,71 @@ import { requirePost, type Shown } from './suggestion.tsx';
 
 const PATH = '/dashboard/:organizationId/posts/:postId/wording';
 
-const button = (path: string, kind?: 'go') => (
-  <Action to={`${path}/wording`} label="Suggest wording" {...(kind && { kind })} />
+/** Entries that keep their words, and why. */
+const Kept = ({ lines }: { lines: readonly { line: string; why: string | null }[] }) => (
+  <ul>
+    {lines.map(({ line, why }) => (
+      <li>
+        <bdi>{line.replace(/^[-*+] /, '')}</bdi> <span class="dim">({why})</span>
+      </li>
+    ))}
+  </ul>
 );
 
 /** Beside a draft that came from events, where there is an assistant; null for another post. */
-export async function wordingPanel({ deps }: MemberVisit, { post, path }: Shown) {
-  if (deps.assistant === undefined || post.status !== 'draft') return null;
-  const read = await deps.db.read(async (tx) => ({
-    isOfEvents:
-      (await findDraftOfPost(tx, post.id)) !== null || (await findRoundupOfPost(tx, post.id)) !== null,
-    wording: await findWording(tx, post.id),
-  }));
-  const { isOfEvents, wording } = read;
+export async function wordingPanel({ deps }: MemberVisit, { post: { id, status }, path }: Shown) {
+  if (deps.assistant === undefined || status !== 'draft') return null;
+  const [isOfEvents, wording] = await deps.db.read(async (tx) => [
+    ((await findDraftOfPost(tx, id)) ?? (await findRoundupOfPost(tx, id))) !== null,
+    await findWording(tx, id),
+  ]);
   if (!isOfEvents) return null;
   const kept = wording?.lines.filter(({ why }) => why !== null) ?? [];
+  const passed = counted((wording?.lines.length ?? 0) - kept.length, 'entry', 'entries');
+  const isQueued = wording?.status === 'queued';
   return (
     <section class="card pad" aria-labelledby="wording">
       <p class="label" id="wording">
         Wording
       </p>
-      {button(path)}
+      <Action to={`${path}/wording`} label="Suggest wording" />
       <p class="hint">
         <a href={`${path}/wording`}>What leaves this server</a>
       </p>
       {wording !== null && (
         <p class="hint">
-          {wording.status === 'queued' ? 'The assistant was asked' : 'Last asked'}{' '}
-          <When at={wording.askedAt} />.{' '}
-          {wording.error ??
-            (wording.status === 'queued'
-              ? 'Reload the page for its answer.'
-              : `${counted(wording.lines.length - kept.length, 'entry', 'entries')} passed the checks.`)}
+          {isQueued ? 'The assistant was asked' : 'Last asked'} <When at={wording.askedAt} />.{' '}
+          {wording.error ?? (isQueued ? 'Reload the page for its answer.' : `${passed} passed the checks.`)}
         </p>
       )}
       {kept.length > 0 && (
         <More label={`${counted(kept.length, 'entry', 'entries')} kept as they are`}>
-          <ul>
-            {kept.map(({ line, why }) => (
-              <li>
-                <bdi>{line.replace(/^[-*+] /, '')}</bdi> <span class="dim">({why})</span>
-              </li>
-            ))}
-          </ul>
+          <Kept lines={kept} />
         </More>
       )}
     </section>
   );
 }
 
+async function requireAssistant(visit: MemberVisit) {
+  const { assistant } = visit.deps;
+  if (assistant === undefined) throw new AppError(404, 'This server has no assistant.');
+  return {
+    assistant,
+    ...(await requirePost(visit)),
+    work: await import('../../../drafting/wording/work.ts'),
+  };
+}
+
 export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => {
-    const { assistant, db } = visit.deps;
-    if (assistant === undefined) throw new AppError(404, 'This server has no assistant.');
-    const { post, path } = await requirePost(visit);
-    const [{ readPlan }, { addressOf, bodyOf }] = await Promise.all([
-      import('../../../drafting/wording/work.ts'),
-      import('../../../drafting/wording/ask.ts'),
-    ]);
-    const { settings, entries } = await db.read((tx) => readPlan(tx, post));
+    const { assistant, post, path, work } = await requireAssistant(visit);
+    const { addressOf, bodyOf } = await import('../../../drafting/wording/ask.ts');
+    const { settings, entries } = await visit.deps.db.read((tx) => work.readPlan(tx, post));
+    const [sent, kept] = [
+      entries.filter(({ why }) => why === null),
+      entries.filter(({ why }) => why !== null),
+    ];
     const crumbs = [
       { to: 'posts', label: 'Posts' },
       { to: path, label: post.title },
@@ -77,8 +83,8 @@ export const routes: readonly Page[] = [
     return view(
       { title: `Wording of ${post.title}`, heading: 'What leaves this server', crumbs },
       <p class="lede">
-        “Suggest wording” sends {counted(entries.length, 'request')} to <code>{addressOf(assistant)}</code>,
-        one for each entry. Nothing else is sent
+        “Suggest wording” sends {counted(sent.length, 'request')} to <code>{addressOf(assistant)}</code>, one
+        for each entry. Nothing else is sent
         {assistant.key === undefined ? '' : ', but for the key in the header Authorization'}.
       </p>,
       settings.includesPrivate ? null : (
@@ -87,8 +93,10 @@ export const routes: readonly Page[] = [
           Owners can change that in the settings.
         </p>
       ),
-      post.status === 'draft' && entries.length > 0 && button(path, 'go'),
-      entries.map((entry, index) => (
+      post.status === 'draft' && sent.length > 0 && (
+        <Action to={`${path}/wording`} label="Suggest wording" kind="go" />
+      ),
+      sent.map((entry, index) => (
         <Section id={`entry-${index + 1}`} title={`Entry ${index + 1}`}>
           <p>
             <bdi>{entry.words}</bdi>
@@ -96,6 +104,11 @@ export const routes: readonly Page[] = [
           <pre class="stored">{JSON.stringify(JSON.parse(bodyOf(assistant, settings, entry)), null, 2)}</pre>
         </Section>
       )),
+      kept.length > 0 && (
+        <Section id="kept" title="Not sent">
+          <Kept lines={kept} />
+        </Section>
+      ),
       <p>
         <LinkButton to={path} label="Back to the post" />
       </p>,
@@ -103,11 +116,9 @@ export const routes: readonly Page[] = [
   }),
 
   postPage(PATH, 'member', async (visit) => {
-    const { post, path } = await requirePost(visit);
-    if (visit.deps.assistant === undefined) throw new AppError(404, 'This server has no assistant.');
-    const { requestWording } = await import('../../../drafting/wording/work.ts');
+    const { post, path, work } = await requireAssistant(visit);
     try {
-      await requestWording(visit.deps, post);
+      await work.requestWording(visit.deps, post);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 409) throw error;
       return redirect(path, `${error.message}.`);

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { changeAssistant, readAssistant, usedToday } from '../../../drafting/wording/store.ts';
+import { asOfToday, changeAssistant, type Editable, readAssistant } from '../../../drafting/wording/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
 import { editForm } from '../../submission.ts';
@@ -30,18 +30,12 @@ const AssistantForm = Type.Object({
   dailyBytes: number('Bytes a day', 'Sent and received together.'),
 });
 
-type Settings = Omit<
-  Awaited<ReturnType<typeof readAssistant>>,
-  'organizationId' | 'day' | 'requests' | 'bytes'
->;
-
-const editable = ({ voice, examples, includesPrivate, dailyRequests, dailyBytes }: Settings) => ({
-  voice,
-  examples,
-  includesPrivate,
-  dailyRequests: String(dailyRequests),
-  dailyBytes: String(dailyBytes),
+const editable = ({ voice, examples, includesPrivate, dailyRequests, dailyBytes }: Editable) => ({
+  ...{ voice, examples, includesPrivate },
+  ...{ dailyRequests: `${dailyRequests}`, dailyBytes: `${dailyBytes}` },
 });
+
+const numberOf = (typed: string) => (typed === '' ? Number.NaN : Number(typed));
 
 export const routes: readonly Page[] = [
   get(PATH, 'member', (visit) => showAssistant(visit)),
@@ -52,8 +46,8 @@ export const routes: readonly Page[] = [
       const { dailyRequests, dailyBytes, ...changes } = merge.changes(typed, editable(stored));
       return {
         ...changes,
-        ...(dailyRequests !== undefined && { dailyRequests: Number(dailyRequests || Number.NaN) }),
-        ...(dailyBytes !== undefined && { dailyBytes: Number(dailyBytes || Number.NaN) }),
+        ...(dailyRequests !== undefined && { dailyRequests: numberOf(dailyRequests) }),
+        ...(dailyBytes !== undefined && { dailyBytes: numberOf(dailyBytes) }),
       };
     });
     return redirect('settings/assistant', 'Saved.');
@@ -63,8 +57,9 @@ export const routes: readonly Page[] = [
 async function showAssistant({ deps, organization, isOwner }: MemberVisit, error?: AppError) {
   const { assistant } = deps;
   if (assistant === undefined) throw new AppError(404, 'This server has no assistant.');
-  const stored = await deps.db.read((tx) => readAssistant(tx, organization.id));
-  const { requests, bytes } = usedToday(stored, deps.clock.now());
+  const row = await deps.db.read((tx) => readAssistant(tx, organization.id));
+  const stored = asOfToday(row, deps.clock.now());
+  const used = `${stored.requests.toLocaleString('en')} requests, ${stored.bytes.toLocaleString('en')} bytes`;
   const area = (rows: number) => (field: Parameters<typeof TextArea>[0]) => (
     <TextArea {...field} more={{ rows }} />
   );
@@ -78,7 +73,7 @@ async function showAssistant({ deps, organization, isOwner }: MemberVisit, error
       facts={[
         ['Server', <code>{assistant.url}</code>],
         ['Model', <code>{assistant.model}</code>],
-        ['Used today', `${requests.toLocaleString('en')} requests, ${bytes.toLocaleString('en')} bytes`],
+        ['Used today', used],
         ...(isOwner ? [] : [['Changes', 'Only owners can change these settings.'] as const]),
       ]}
     />,
@@ -86,9 +81,7 @@ async function showAssistant({ deps, organization, isOwner }: MemberVisit, error
       <FormOf
         schema={AssistantForm}
         edits={{ noun: 'assistant', stored: editable(stored) }}
-        error={error}
-        to="settings/assistant"
-        button="Save settings"
+        {...{ error, to: 'settings/assistant', button: 'Save settings' }}
         controls={{ voice: area(6), examples: area(4) }}
       />
     ),

@@ -12,7 +12,7 @@ import { Link, LinkButton, Section, Status, useVisit, When } from '../../view/el
 import { Select } from '../../view/form.tsx';
 import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
-import { eventsOf } from './list.tsx';
+import { eventsOf, publishedWords } from './list.tsx';
 import { Roundups, readRoundups } from './roundups.tsx';
 
 const PATH = '/dashboard/:organizationId/triggers';
@@ -67,17 +67,18 @@ async function readRows(tx: ReadTx, organizationId: string, page: number) {
 /** "When acme/rocket publishes a release → a changelog draft", as a link to the trigger. */
 export function Sentence({ trigger, integration }: Pick<Row, 'trigger' | 'integration'>) {
   const { event, contentType, publish, repositoryId } = trigger;
+  const { base, organization } = useVisit();
   const noun = nounOf(contentType);
   const type = <strong>{noun}</strong>;
   return (
-    <a href={`${useVisit().base}/integrations/${integration.id}/triggers/${trigger.id}`}>
+    <a href={`${base}/integrations/${integration.id}/triggers/${trigger.id}`}>
       When <strong>{sourceName(integration, repositoryId)}</strong> {happenings[event]} →{' '}
       {kinds[event].isRolling ? (
         <>an entry in the open {type} draft</>
       ) : (
         <>
           a {type}
-          {publish ? `${noun.endsWith('post') ? '' : ' post'}, published at once` : ' draft'}
+          {publish ? `${noun.endsWith('post') ? '' : ' post'}, ${publishedWords(organization)}` : ' draft'}
         </>
       )}
     </a>

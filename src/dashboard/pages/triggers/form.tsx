@@ -9,7 +9,7 @@ import { isRecord } from '../../../lib/validation.ts';
 import { ContentType } from '../../../posts/model.ts';
 import { type FieldState, type formState, labelsOf } from '../../fields.ts';
 import { More, useVisit } from '../../view/elements.tsx';
-import { Field, Hidden, Select, TextArea, Toggle } from '../../view/form.tsx';
+import { Field, Select, TextArea, Toggle } from '../../view/form.tsx';
 import { typeOptions } from '../posts/words.tsx';
 
 /** A line and a column of a template, from 1. */
@@ -235,7 +235,10 @@ export function RuleFields(props: {
   error: AppError | undefined;
 }) {
   const { kind, type, fields, error } = props;
-  const { assistant } = useVisit().deps;
+  const { deps, organization } = useVisit();
+  const waits =
+    organization.needsApproval &&
+    'Publishing needs a second person here, so its posts are drafts that wait for approval.';
   const builtIn = builtInTemplates(kind.event, type);
   const hasRules = ENTRY_RULES.some(
     (name) => (fields[name].value ?? '') !== '' || fields[name].error !== null,
@@ -283,12 +286,10 @@ export function RuleFields(props: {
           {kind.isOfBranch ? ', or a release closes it' : ''}.
         </p>
       ) : (
-        <Toggle {...fields.publish} isOn={isSet(fields.publish)} />
+        <Toggle {...fields.publish} {...(waits && { hint: waits })} isOn={isSet(fields.publish)} />
       )}
-      {assistant !== undefined ? (
+      {(deps.assistant !== undefined || isSet(fields.suggests)) && (
         <Toggle {...fields.suggests} isOn={isSet(fields.suggests)} />
-      ) : (
-        isSet(fields.suggests) && <Hidden values={{ suggests: 'yes' }} />
       )}
     </>
   );

@@ -2,6 +2,7 @@ import { branchOf, repositoryOf } from '../../../drafting/triggers/kinds/branch.
 import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import { type Integration, integrationName } from '../../../integrations/words.ts';
+import type { Organization } from '../../../people/organizations.ts';
 import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
@@ -26,10 +27,15 @@ export const crumbsOf = (integration: Integration) => [
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
 ];
 
+/** What becomes of the posts of a trigger that publishes them. */
+export const publishedWords = ({ needsApproval }: Pick<Organization, 'needsApproval'>) =>
+  needsApproval ? 'as a draft that waits for approval' : 'published at once';
+
 /** Such as "Changelog, as a draft". */
-export function describePosts({ contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>): string {
-  return `${contentTypeRules[contentType].name}, ${publish ? 'published at once' : 'as a draft'}`;
-}
+export const describePosts = (
+  { contentType, publish }: Pick<Trigger, 'contentType' | 'publish'>,
+  organization: Organization,
+) => `${contentTypeRules[contentType].name}, ${publish ? publishedWords(organization) : 'as a draft'}`;
 
 export function eventsOf(type: IntegrationType): EventType[] {
   return Object.keys(providerOf(type).triggerEvents) as EventType[];
@@ -38,7 +44,7 @@ export function eventsOf(type: IntegrationType): EventType[] {
 export function TriggerList(props: { integration: Integration; triggers: readonly Trigger[] }) {
   const { triggers } = props;
   const { id, type } = props.integration;
-  const { base, isOwner } = useVisit();
+  const { base, isOwner, organization } = useVisit();
   const path = `${base}/integrations/${id}/triggers`;
   return (
     <Section id="triggers" title="Triggers">
@@ -56,7 +62,7 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
               class: 'title',
               cell: ({ id, event }) => <a href={`${path}/${id}`}>{eventWords[event]}</a>,
             },
-            { title: 'Posts', cell: describePosts },
+            { title: 'Posts', cell: (trigger) => describePosts(trigger, organization) },
             {
               title: 'Filters',
               isLabeled: true,

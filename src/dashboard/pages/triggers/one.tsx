@@ -219,7 +219,7 @@ async function showTrigger(visit: MemberVisit, error?: AppError) {
     title: eventWords[trigger.event],
     crumbs: crumbsOf(integration),
     tag: <Status status={trigger.enabled ? 'active' : 'disabled'} />,
-    facts: describePosts(trigger),
+    facts: describePosts(trigger, visit.organization),
     actions: isOwner && <Action to={`${path}/${name}`} label={label} />,
     error,
     scripts: [deliveriesScript],

@@ -150,7 +150,9 @@ async function firstResult(
   }
   const now = deps.clock.now().toISOString();
   const result = await renderPosts(visit, async (compose) =>
-    chosen === null ? [await previewSample(compose, rule, now)] : previewRule(deps, compose, rule, chosen),
+    chosen === null
+      ? [await previewSample(deps, compose, rule, now)]
+      : previewRule(deps, compose, rule, chosen),
   );
   return { delivery: chosen, result };
 }
