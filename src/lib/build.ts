@@ -40,12 +40,16 @@ export const maxRequests = Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 2
 
 /**
  * Starts this program again in the same process with the options that the environment lacks, unless it has all of them.
- * A value of the environment stays.
+ * A value of the environment stays. Where the system cannot, as in an emulator of another processor, it goes on without.
  */
 export function restartWithEngineOptions(): void {
   const { execve } = process;
   if (execve === undefined || Object.keys(OPTIONS).every((name) => process.env[name] !== undefined)) return;
   // A compiled program adds its own name in front of the words.
   const words = Bun.argv.slice(Bun.main.startsWith('/$bunfs/') ? 2 : 1);
-  execve(process.execPath, [process.argv0, ...process.execArgv, ...words], { ...OPTIONS, ...process.env });
+  try {
+    execve(process.execPath, [process.argv0, ...process.execArgv, ...words], { ...OPTIONS, ...process.env });
+  } catch {
+    // The options save memory. Everything works without them.
+  }
 }
