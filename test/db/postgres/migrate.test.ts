@@ -23,6 +23,14 @@ const first =
 const second = 'CREATE TABLE added (id integer);';
 const compatible = `-- oldest compatible: 2\n${second.replace('added', 'also_added')}`;
 
+test('no migration of a release was changed since', () => {
+  const released = migrations.slice(0, 2);
+  expect(released.map((migration) => Bun.SHA256.hash(migration, 'hex').slice(0, 16))).toEqual([
+    '2b871b68b401c63a',
+    '46b0da2bfe557d89',
+  ]);
+});
+
 describe('a database', () => {
   test('that is empty gets the schema, and keeps its rows at the next start', async () => {
     await using connection = await connect();
