@@ -1,16 +1,5 @@
-import { dlopen, toArrayBuffer } from 'bun:ffi';
 import { Database as Sqlite } from 'bun:sqlite';
-import {
-  close,
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { close, closeSync, fdatasync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { CheckpointFailures } from '../engine.ts';
@@ -19,47 +8,6 @@ import { createCheckpoints } from './checkpoints.ts';
 import { logOf, reportsPosition } from './connection.ts';
 import type { Files } from './files.ts';
 import type { FailureLatch } from './write-queue.ts';
-
-// Every commit of any process writes the header of the log's index, the `-shm` file (sqlite.org/walformat.html, 2.1).
-
-/** The header without its second copy. */
-const HEADER_BYTES = 48;
-
-/** The first word of a header. */
-const FORMAT = 3_007_000;
-
-/** musl takes the name for its own. */
-const LIBRARY = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6';
-
-// The same on Linux and macOS.
-const PROT_READ = 1;
-const MAP_SHARED = 1;
-
-/** Read-only, until the process ends. Call this while SQLite reads the same log, so that nobody may cut the file. */
-export function mapHeader(logFile: string): Int32Array | null {
-  try {
-    const file = logFile.replace(/-wal$/, '-shm');
-    // Never closed, also not after a failure: POSIX would drop the locks that SQLite has on the file, and the next process
-    // would believe that it is alone.
-    const descriptor = openSync(file, 'r');
-    const { ino, size } = fstatSync(descriptor);
-    if (ino !== statSync(file).ino || size < HEADER_BYTES) return null;
-    const address = mmap(descriptor);
-    // A failure is -1 without a sign, which is no safe number.
-    if (typeof address !== 'number') return null;
-    const header = new Int32Array(toArrayBuffer(address, 0, HEADER_BYTES));
-    return header[0] === FORMAT ? header : null;
-  } catch {
-    return null;
-  }
-}
-
-function mmap(descriptor: number) {
-  const { symbols } = dlopen(LIBRARY, {
-    mmap: { args: ['ptr', 'u64', 'i32', 'i32', 'i32', 'i64'], returns: 'ptr' },
-  });
-  return symbols.mmap(null, HEADER_BYTES, PROT_READ, MAP_SHARED, descriptor, 0);
-}
 
 interface SharedSync {
   /** Resolves after a sync that began after the call. Rejects once the latch has a failure, such as that of a sync. */
@@ -143,8 +91,6 @@ async function uninterrupted(sync: () => Promise<void>): Promise<void> {
 export type SyncFile = (descriptor: number) => Promise<void>;
 
 export interface Wal {
-  /** The header of the log's index, which changes with each commit of any process; null where it cannot be mapped. */
-  readonly header: Int32Array | null;
   /** Resolves once all earlier commits are on the disk. Rejects after a failure of the latch, such as a failed sync. */
   flush(): Promise<void>;
   syncingMs(): number;
@@ -179,7 +125,6 @@ export function openWal(sqlite: Sqlite, { latch, files, syncFile = promisify(fda
   const isSafe = () => latch.failure() === null && files.lookWhole();
   const checkpoints = createCheckpoints(sqlite, { isSafe });
   return {
-    header: mapHeader(log),
     descriptor,
     flush: sync.flush,
     syncingMs: sync.runningMs,
@@ -237,7 +182,6 @@ export function rewriteLog(sqlite: Sqlite): void {
   }
 }
 
-/** False: a signal interrupted it. */
 function isSynced(descriptor: number): boolean {
   try {
     fdatasyncSync(descriptor);

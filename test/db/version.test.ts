@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readFileSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
-import { createVersion } from '../../db/sqlite/storage.ts';
-import { mapHeader } from '../../db/sqlite/wal.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 // The version of the database, which tells whether a response can be given again.
@@ -52,7 +50,6 @@ test('each commit of this process and of another changes the version at once', a
 
 test('a commit of another connection changes the version within a turn of the event loop', async () => {
   const other = openDatabase(file);
-  // The second time the header of the log is known to be that of this database.
   for (const _ of [1, 2, 3]) {
     const before = db.version();
     expect(before).toBeNumber();
@@ -93,63 +90,6 @@ test('what was read between two equal versions is true for all of that version, 
   expect(db.version()).toBe(last);
 });
 
-test('a header that never changes is not believed', async () => {
-  let own = 0;
-  const version = createVersion(
-    db.$client,
-    () => true,
-    () => own,
-    new Int32Array(12),
-  );
-  const before = version();
-  commitElsewhere();
-  const between = version();
-  await commitHere();
-  own++;
-  expect(new Set([before, between, version()]).size).toBe(3);
-});
-
-test('a header is enough once it has changed, and each of its words counts', () => {
-  const header = new Int32Array(12);
-  const version = createVersion(
-    db.$client,
-    () => true,
-    () => 0,
-    header,
-  );
-  const versions = [version()];
-  for (let at = 0; at < header.length; at++) {
-    header[at] = 1;
-    versions.push(version());
-    expect(version()).toBe(versions.at(-1) ?? null);
-  }
-  expect(new Set(versions).size).toBe(13);
-  commitElsewhere();
-  expect(version()).toBe(versions.at(-1) ?? null);
-});
-
-test('the header is mapped, and tells of the commits of all processes', async () => {
-  const header = mapHeader(`${file}-wal`) ?? new Int32Array();
-  const seen = [String(header)];
-  await commitHere();
-  seen.push(String(header));
-  commitElsewhere();
-  seen.push(String(header));
-  expect(header).toHaveLength(12);
-  expect(new Set(seen).size).toBe(3);
-});
-
-test('a file that is no index, or too short, or missing, is not mapped', () => {
-  const path = join(folder.path, 'other-shm');
-  const map = () => mapHeader(join(folder.path, 'other-wal'));
-  expect(map()).toBeNull();
-  writeFileSync(path, new Uint8Array(32_768));
-  expect(map()).toBeNull();
-  writeFileSync(path, new Uint8Array(Int32Array.of(3_007_000).buffer));
-  expect(map()).toBeNull();
-  unlinkSync(path);
-});
-
 test.if(process.platform === 'linux')('SQLite keeps its locks on the index of the log', async () => {
   const { ino } = statSync(`${file}-shm`);
   const isLocked = () => {
@@ -158,9 +98,6 @@ test.if(process.platform === 'linux')('SQLite keeps its locks on the index of th
   };
   expect(isLocked()).toBeTrue();
   await versionsOf(db.version);
-  expect(isLocked()).toBeTrue();
-  mapHeader(`${file}-wal`);
-  Bun.gc(true);
   expect(isLocked()).toBeTrue();
 });
 
