@@ -1,8 +1,10 @@
 import {
   and,
+  asc,
   eq,
   getTableColumns,
   gt,
+  inArray,
   isNull,
   lte,
   or,
@@ -68,7 +70,6 @@ export interface Storage {
 
 export interface Lease {
   readonly name: string;
-  /** Grows with each holder. */
   readonly fence: number;
   /** False once another process may have taken it over. */
   isHeld(): boolean;
@@ -95,7 +96,6 @@ export type Role = 'command' | 'server';
 /** Checkpoints of SQLite's log since the start, which go on to be tried. */
 export interface CheckpointFailures {
   total: number;
-  /** 0 once one has succeeded. */
   inARow: number;
   cause: string | null;
 }
@@ -116,7 +116,6 @@ export interface Database extends Storage {
   close(): Promise<void>;
 }
 
-/** SQL that differs between the engines. */
 export interface Dialect {
   /** The column that finds a row of any table fastest. */
   readonly rowKey: SQL;
@@ -133,17 +132,13 @@ export interface Dialect {
 
 export interface PostSearch {
   organizationId: string;
-  /** All of these must be in the title or the text. */
   words: readonly string[];
-  /** The last word may be the beginning of one. */
   isUnfinished: boolean;
-  /** Null: all. */
   statuses: readonly string[] | null;
   contentTypes: readonly string[] | null;
   limit: number;
 }
 
-/** The dialect of each connection. */
 const dialects = new WeakMap<ReadTx, Dialect>();
 
 export function setDialect(tx: ReadTx, dialect: Dialect): void {
@@ -156,7 +151,6 @@ export function dialectOf(tx: ReadTx): Dialect {
   return dialect;
 }
 
-/** The effects of the work that is running on a connection. */
 const effects = new WeakMap<ReadTx, (() => void)[]>();
 
 /** Runs `effect`, such as a log line, once the work that calls this is on the disk. Throws outside of `write`. */
@@ -242,6 +236,26 @@ export function isDue(at: SQLiteColumn, now: number, maxWaitMs = 86_400_000): SQ
   return or(isNull(at), lte(at, now), gt(at, now + maxWaitMs));
 }
 
+export interface Expiring {
+  table: SQLiteTable;
+  key: SQLiteColumn;
+  expiresAt: SQLiteColumn;
+}
+
+/** Deletes at most `limit` expired rows. Returns their number. */
+export async function deleteExpired(
+  tx: WriteTx,
+  { table, key, expiresAt }: Expiring,
+  asOf: Date,
+  limit: number,
+): Promise<number> {
+  const isExpired = lte(expiresAt, asOf.getTime());
+  const expired = tx.select({ key }).from(table).where(isExpired).orderBy(asc(expiresAt)).limit(limit);
+  // Look again: another process may have renewed a row in the meantime.
+  const deleted = tx.delete(table).where(and(inArray(key, expired), isExpired));
+  return (await deleted.returning({ key }).all()).length;
+}
+
 /** Sets columns to the values of the row that was to be inserted, on a conflict. */
 export function excluded(columns: Readonly<Record<string, { name: string }>>): Record<string, SQL> {
   const values = Object.entries(columns).map(([key, { name }]) => [
@@ -284,7 +298,6 @@ export const changingPosts = (organizationId: string, ...more: string[]): WriteO
   shares: [organization(organizationId)],
 });
 
-/** Work that changes what each of these names stands for. */
 export const changing = (...names: string[]): WriteOptions => ({ key: names });
 
 // Work that is too large for one commit takes many short ones and rests between them, so that other work hardly waits.

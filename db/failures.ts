@@ -1,7 +1,5 @@
 import { AppError, codeOf } from '../src/lib/app-error.ts';
 
-// Failures of the database itself, in the terms of no engine.
-
 /** Nothing can be written safely until the next start. */
 export abstract class StorageLost extends AppError {
   constructor(message: string, cause?: unknown) {
@@ -46,7 +44,6 @@ export class DatabaseUnavailable extends AppError {
   }
 }
 
-/** A PostgreSQL that cannot be used. The message says why and what to do. */
 export class PostgresError extends Error {
   override readonly name = 'PostgresError';
 }

@@ -9,8 +9,6 @@ import * as processes from './schema/processes.ts';
 import * as publicSchema from './schema/public.ts';
 import * as triggers from './schema/triggers.ts';
 
-// The tables of the schema, for code that treats all of them alike.
-
 export interface Table {
   readonly name: string;
   readonly columns: readonly Column[];
@@ -64,7 +62,6 @@ export const copiedTables: readonly Table[] = inOrder(configs.filter(({ name }) 
 
 type TableConfig = ReturnType<typeof getTableConfig>;
 
-/** Sorts by name, and each table after those that it refers to. */
 function inOrder(tables: readonly TableConfig[]): TableConfig[] {
   const byName = new Map(tables.map((table) => [table.name, table]));
   const ordered = new Set<TableConfig>();
@@ -90,13 +87,11 @@ export type Value = bigint | string | Uint8Array | null;
 export type Row = readonly Value[];
 
 interface Side {
-  /** A path, or a URL without user and password. */
   readonly name: string;
   rows(query: string, params?: Row): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-/** Facts of a database that are in none of its tables. */
 interface Extras {
   /** The fingerprint of the key that encrypts the secrets; null before the first start. */
   keyFingerprint: number | null;
@@ -104,7 +99,6 @@ interface Extras {
   lastAuditId: bigint;
 }
 
-/** One snapshot, which is only read. */
 export interface MoveSource extends Side {
   readonly extras: Extras;
   /** Throws `MoveError` when a server has used the database since it was opened. */
@@ -114,7 +108,6 @@ export interface MoveSource extends Side {
 /** A database that no server accepts until `finish`. */
 export interface MoveTarget extends Side {
   readonly position: Position | null;
-  /** Inserts rows and remembers the last one, in one commit. */
   insert(table: Table, rows: readonly Row[]): Promise<void>;
   find(table: Table, keys: readonly Row[]): Promise<Row[]>;
   finish(extras: Extras): Promise<void>;
@@ -244,7 +237,6 @@ const keyOf = (table: Table, row: Row): Row => table.key.map((at) => row[at] ?? 
 
 const describeKey = (table: Table, row: Row): string => JSON.stringify(keyOf(table, row).map(String));
 
-/** SHA-256 of the values, each with its type and length. */
 function hashOf(row: Row): string {
   const hasher = new Bun.CryptoHasher('sha256');
   for (const value of row) {

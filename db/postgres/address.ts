@@ -12,7 +12,6 @@ export class AddressError extends Error {
 
 export interface Address {
   readonly name: string;
-  /** It leads to this machine. */
   readonly isLocal: boolean;
   readonly sslMode: SslMode;
   /** To be tried one after the other: `sslmode` may allow connections with and without TLS. */
@@ -75,7 +74,6 @@ export function parseAddress(text: string): Address {
   };
 }
 
-/** User, password, hosts with ports, database, parameters. */
 const FORM = /^postgres(?:ql)?:\/\/(?:([^:@/?]*)(?::([^@/?]*))?@)?([^@/?]*)(?:\/([^?]*))?(?:\?(.*))?$/;
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/;
 

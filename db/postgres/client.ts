@@ -26,7 +26,6 @@ import { createSession, createStorage, type Limits } from './storage.ts';
 export interface PostgresOptions {
   poolSize?: number;
   limits?: Limits;
-  /** Names this process in the table of leases. */
   process?: string;
   setting?: string;
   log?: Pick<Logger, 'info' | 'warn'>;
@@ -155,7 +154,6 @@ function probeStatement(process: string): string {
   END $probe$`;
 }
 
-/** Names the reason of a write that the server refused. */
 function refusalOf(error: unknown): string {
   // The connection ended with it: after a failover, a new one may lead to the primary server.
   if (error instanceof ConnectionLost && isReadOnly(error.cause)) return 'READ_ONLY';

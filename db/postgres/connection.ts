@@ -7,7 +7,6 @@ import { toPostgresSql, toPostgresValue } from './dialect.ts';
 
 // The codes of PostgreSQL's errors (postgresql.org/docs/current/errcodes-appendix.html).
 
-/** The connection ended, or was ended because the server did not answer. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
   constructor(
@@ -21,7 +20,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The five characters of a server's error; empty for any other error. */
 export function sqlStateOf(error: unknown): string {
   return error instanceof Bun.SQL.PostgresError ? (error.errno ?? '') : '';
 }
@@ -46,17 +44,13 @@ export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === 
 
 export const isDiskFull = (error: unknown): boolean => sqlStateOf(error) === '53100';
 
-/**
- * Nothing was committed, and the same work may succeed at once, also with the row that another work has inserted or
- * deleted.
- */
+/** Nothing was committed, and the same work may succeed at once, also beside a row that other work has changed. */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ConnectionLost
     ? !error.isTimeout
     : /^(40001|40P01|23503|23505)/.test(sqlStateOf(error));
 }
 
-/** Another writer held the key for too long, or the statement was canceled. */
 const BUSY = /^(55P03|57014|40001|40P01)/;
 
 /** Connection, credentials, resources, shutdown, system errors: the server does not take the work now. */
@@ -80,10 +74,7 @@ export type ConnectionOptions = SQL.PostgresOrMySQLOptions;
 export interface Connection {
   readonly isLost: boolean;
   readonly pending: number;
-  /**
-   * Sends a statement at once. The connection is lost when the answer takes longer than `limitMs` after the one before
-   * it.
-   */
+  /** The connection is lost when the answer takes longer than `limitMs` after the one before it. */
   send(text: string, params?: readonly unknown[], limitMs?: number): Promise<Answer>;
   /** Counts time; to be called every `TICK_MS`. */
   tick(): void;

@@ -47,7 +47,6 @@ export function unescapeNul(stored: string): string {
 
 // Drizzle writes SQL and values for SQLite. PostgreSQL differs in few places.
 
-/** Bounds the memory for texts that are built for each call. */
 const MAX_CACHED = 2_000;
 
 const cache = new Map<string, string>();
@@ -66,7 +65,6 @@ export function toPostgresSql(text: string): string {
 /** Drizzle qualifies the columns of a conflict with their table, which PostgreSQL refuses. */
 const CONFLICT_TARGET = /\bon conflict \((?:[^()"']|"(?:[^"]|"")*")*\)/gi;
 
-/** A text, a quoted name, a comment, or a placeholder. */
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\?/g;
 
 function numberPlaceholders(text: string): string {

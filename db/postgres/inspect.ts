@@ -7,12 +7,10 @@ import { measureDelay } from './replica.ts';
 interface PostgresFacts {
   version: string;
   major: number;
-  /** Between the server and whatever connects to it, which may be a pooler. */
   isEncrypted: boolean;
   encoding: string;
   isStandby: boolean;
   isReadOnly: boolean;
-  /** Values of `synchronous_commit`, `fsync` and `full_page_writes`. */
   synchronousCommit: string;
   fsync: string;
   fullPageWrites: string;
@@ -25,9 +23,7 @@ interface PostgresFacts {
   /** Rows of the table of post counts, which each write of a post updates; null without the table. */
   postCounts: { live: number; dead: number } | null;
   tidings: { schema: number; oldestCompatible: number; keyFingerprint: number | null } | null;
-  /** The number of tables in the schema, also those of other programs. */
   tables: number;
-  /** `tidings move` was interrupted. */
   holdsUnfinishedMove: boolean;
 }
 
@@ -79,7 +75,6 @@ const TIDINGS = sql`SELECT json_build_object(
 export interface Inspection {
   readonly db: PostgresDatabase;
   readonly facts: PostgresFacts;
-  /** How far the server's clock is from this machine's, in milliseconds. */
   readonly clockOffMs: number;
 }
 

@@ -38,7 +38,6 @@ export function createPool<Member extends Pooled>(
   const waiting: Waiting<Member>[] = [];
   let opening = 0;
   let closing: (() => void) | null = null;
-  /** Attempts to connect that failed since the last success. */
   let outage: { error: unknown; ticks: number; pauseMs: number; isPausing: boolean } | null = null;
 
   // Keeps no process alive.

@@ -1,4 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { within } from '../../src/lib/time.ts';
 import type { Storage } from '../engine.ts';
 import { DatabaseUnavailable, PostgresError } from '../failures.ts';
 import { connectPostgres, type PostgresDatabase, readAddress } from './client.ts';
@@ -25,10 +26,7 @@ const identity = (timeline: SQL) => sql`
   (SELECT system_identifier FROM pg_control_system()) || ' ' || ${timeline} || ' ' ||
   (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
-/**
- * The position of inserts includes commits before their flush. A standby of an idle primary may lack an empty page's
- * header.
- */
+/** The position of inserts has commits before their flush. An idle primary's standby may lack an empty page's header. */
 const PRIMARY_STATE = sql`SELECT ${identity(sql`left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)`)},
   pg_wal_lsn_diff(CASE current_setting('synchronous_commit')
     WHEN 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END, '0/0')::bigint`;
@@ -41,7 +39,6 @@ const STANDBY_STATE = sql`SELECT ${identity(sql`upper(lpad(to_hex(greatest(
 /** A server's identity, and its position: written on the primary, replayed on a standby. Null: it is no standby. */
 type State = [identity: string, position: number | null];
 
-/** Reads from the replica or the primary. */
 export interface ReplicaReads extends Pick<Storage, 'read'> {
   check(): Promise<void>;
 }
@@ -120,7 +117,6 @@ export function readFromReplica(
     written = written.filter((each) => atMs - each.atMs <= MAX_BEHIND_MS);
   }
 
-  /** Why the replica cannot be used; null when it can. */
   function compare(state: State): string | null {
     completeUntilMs = Number.NEGATIVE_INFINITY;
     const [, position] = state;
@@ -148,7 +144,7 @@ export function readFromReplica(
     async read(work, options) {
       if (!isFresh()) return primary.read(work, options);
       try {
-        return await within(readMs, replica.read(work, options));
+        return await within(readMs, replica.read(work, options), tooSlow);
       } catch (error) {
         if (error instanceof DatabaseUnavailable) completeUntilMs = Number.NEGATIVE_INFINITY;
         // The primary has the answer, also when a replay canceled the query or a new table is not there yet.
@@ -184,18 +180,10 @@ function reasonAgainst([, position]: State): string {
     : 'it is not a replica of this database, or it did not follow a failover';
 }
 
+const tooSlow = () => new Error('the read replica was too slow');
+
 async function readState(storage: Pick<Storage, 'read'>, state: SQL): Promise<State> {
   const [row] = await storage.read((tx) => tx.values<State>(state), { single: true });
   if (row === undefined) throw new Error('the server did not report its state');
   return row;
-}
-
-async function within<Result>(limitMs: number, work: Promise<Result>): Promise<Result> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error('the read replica was too slow')), limitMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { drizzle } from 'drizzle-orm/sqlite-proxy';
+import { within } from '../../src/lib/time.ts';
 import {
   type Pace,
   type ReadOptions,
@@ -42,7 +43,6 @@ const SHARE_ONE = 'pg_advisory_xact_lock_shared(hashtextextended(?, 0))';
 const CHECK_LEASE =
   'SELECT 1 / count(*) FROM (SELECT FROM leases WHERE name = ? AND fence = ? FOR KEY SHARE) AS held';
 
-/** After a deadlock or on a connection that had ended. */
 const MAX_RETRIES = 2;
 
 /** So long the first time, and twice as long the second, in milliseconds. */
@@ -59,7 +59,6 @@ export interface Session {
   readonly connection: Connection;
   readonly tx: WriteTx;
   work: Work | null;
-  /** Ends work whose body waits for something else. */
   tick(): void;
 }
 
@@ -267,9 +266,11 @@ function createLines() {
       resolve();
       if (last.get(key) === promise) last.delete(key);
     };
-    if (before !== undefined && !(await endsWithin(before, waitMs))) {
-      void before.then(leave);
-      throw new DatabaseBusy();
+    if (before !== undefined) {
+      await within(waitMs, before, () => new DatabaseBusy()).catch((error) => {
+        void before.then(leave);
+        throw error;
+      });
     }
     return work().finally(leave);
   }
@@ -285,14 +286,6 @@ function createLines() {
   }
 
   return { enter };
-}
-
-async function endsWithin(work: Promise<void>, limitMs: number): Promise<boolean> {
-  let timer: Timer | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, limitMs, false);
-  });
-  return Promise.race([work.then(() => true), timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Sends a statement before those of the body, which fail when it fails. */
@@ -320,7 +313,6 @@ async function commit(session: Session, work: Work): Promise<void> {
   if (command !== 'COMMIT') throw work.failure ?? new Error(`the transaction ended with ${command}`);
 }
 
-/** True when nothing was committed, and the reason has passed. */
 function mayRunAgain({ failure, isCommitting }: Work): boolean {
   return isRetryable(failure) && !(isCommitting && failure instanceof ConnectionLost);
 }

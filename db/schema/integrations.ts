@@ -18,7 +18,6 @@ interface RangeCommit {
   url: string | null;
   identifiers?: string[];
   paths?: string[];
-  /** When it was committed. */
   at: string | null;
   /** The commit of the main line that brought it; absent for one of the main line. */
   broughtBy?: string;
@@ -45,7 +44,6 @@ export const integrations = sqliteTable(
   (table) => [index('integrations_by_organization').on(table.organizationId, table.createdAt)],
 );
 
-/** The provider's word about the token of an integration. */
 export const tokenStates = sqliteTable('token_states', {
   integrationId: text('integration_id')
     .primaryKey()
@@ -72,13 +70,11 @@ export const silences = sqliteTable(
   (table) => [primaryKey({ columns: [table.integrationId, table.repositoryId] })],
 );
 
-/** A repository of a code-hosting integration. */
 export const repositories = sqliteTable(
   'repositories',
   {
     id: text().primaryKey(),
     integrationId: partOf('integration_id', () => integrations.id),
-    /** `owner/name`. */
     fullName: text('full_name').notNull(),
     /** The provider's id, which survives renames. Null until the API or a verified delivery tells it. */
     providerId: integer('provider_id'),
@@ -93,13 +89,10 @@ interface Recovery {
   until?: string;
   /** Of the provider's list of deliveries, when nothing on it was missing. */
   etag?: string | null;
-  /** To request again, oldest first. */
   queue?: { attemptId: string; deliveryId: string }[];
-  /** The ids of deliveries that were requested again. */
   asked?: string[];
   /** Deliveries that the provider does not send again, or that are refused each time. */
   lost?: { deliveryId: string; deliveredAt: string; reason: string }[];
-  /** Comparisons that found something missing, newest first. */
   rounds?: {
     at: string;
     compared: number;
@@ -108,7 +101,6 @@ interface Recovery {
     arrived: number;
   }[];
   gap?: { since: string; at: string } | null;
-  /** The webhook is switched off or deleted at the provider. */
   isOff?: boolean;
   lookedAt?: string;
   readAt?: string;
@@ -135,7 +127,6 @@ interface Recovery {
     certificate: string | null;
     /** The attempt that was requested again, where the provider has no ping. */
     redelivered?: { attemptId: string; deliveryId: string; deliveredAt: string; requestedAt: string };
-    /** Why it did not arrive, and since when none does. */
     problem: string | null;
     since: string | null;
   };
@@ -154,9 +145,7 @@ export const hooks = sqliteTable(
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
     /** The provider's id; null until the hook exists there. */
     remoteId: text('remote_id'),
-    /** The events set at the provider, sorted by name. */
     events: text({ mode: 'json' }).$type<string[]>().notNull(),
-    /** The provider has the integration's current secret. */
     hasPresentSecret: integer('has_present_secret', { mode: 'boolean' }).notNull(),
     problem: text(),
     /** Time of the next attempt, in milliseconds since 1970. */
@@ -179,13 +168,11 @@ interface PollCursor {
   webhookSince?: string | null;
   /** The webhook is deleted after the next round. */
   hasOldHook?: boolean;
-  /** The provider's limit of requests after the last poll. */
   budget?: { limit: number; remaining: number; resetAt: string | null } | null;
   recorded?: number;
 }
 
 interface PollSeen {
-  /** The default branch, and its commit. */
   branch: string;
   head: string;
   headEtag: string | null;
@@ -207,7 +194,6 @@ export const polls = sqliteTable('polls', {
     .primaryKey()
     .references(() => repositories.id, { onDelete: 'cascade' }),
   integrationId: partOf('integration_id', () => integrations.id),
-  /** Null before the first poll. */
   cursor: text({ mode: 'json' }).$type<PollCursor>(),
   dueAt: integer('due_at').notNull(),
   polledAt: text('polled_at'),
@@ -215,7 +201,6 @@ export const polls = sqliteTable('polls', {
   attempts: integer().notNull(),
 });
 
-/** A person's request to read the history of a repository. */
 export const histories = sqliteTable(
   'histories',
   {
@@ -225,7 +210,6 @@ export const histories = sqliteTable(
       .notNull()
       .references(() => repositories.id, { onDelete: 'cascade' }),
     triggerId: text('trigger_id').notNull(),
-    /** Null: as far back as there are any. */
     since: text(),
     /** The maximum number of releases; null: all. */
     releases: integer(),
@@ -235,7 +219,6 @@ export const histories = sqliteTable(
     /** How many releases were found so far, and how many of them are read. */
     found: integer().notNull(),
     read: integer().notNull(),
-    /** Why reading pauses or failed; null when it did not. */
     problem: text(),
     dueAt: integer('due_at').notNull(),
     attempts: integer().notNull(),
@@ -278,9 +261,7 @@ export const apps = sqliteTable('github_apps', {
   slug: text().notNull(),
   url: text().notNull(),
   privateKey: blob('private_key', { mode: 'buffer' }).notNull(),
-  /** Null until somebody installed it. */
   installationId: integer('installation_id'),
-  /** Set while somebody suspended the installation. */
   suspendedAt: text('suspended_at'),
   createdAt: text('created_at').notNull(),
 });
@@ -313,7 +294,6 @@ export const deliveries = sqliteTable(
     title: text().notNull(),
     status: text({ enum: DELIVERY_STATUSES }).notNull(),
     statusCode: integer('status_code').notNull(),
-    /** The provider's delivery id. */
     referenceId: text('reference_id'),
     event: text(),
     action: text(),

@@ -26,7 +26,6 @@ export const organizations = sqliteTable(
     deletedAt: text('deleted_at'),
     /** Only sessions with a second factor enter. */
     needsSecondFactor: integer('needs_second_factor', { mode: 'boolean' }).notNull().default(false),
-    /** Publishing needs a second person. */
     needsApproval: integer('needs_approval', { mode: 'boolean' }).notNull().default(false),
   },
   (table) => [oneOf(table.plan)],
@@ -62,7 +61,6 @@ export const users = sqliteTable('users', {
   /** argon2id, as Bun.password writes it; null until the person has chosen one. */
   passwordHash: text('password_hash'),
   createdAt: text('created_at').notNull(),
-  /** A disabled person cannot sign in. Null: active. */
   disabledAt: text('disabled_at'),
 });
 
@@ -138,7 +136,6 @@ export const recoveryCodes = sqliteTable(
   (table) => [index('recovery_codes_by_user').on(table.userId)],
 );
 
-/** Sessions that began at an identity provider, which may end them. */
 export const providerSessions = sqliteTable(
   'provider_sessions',
   {
@@ -161,7 +158,6 @@ export const oneTimeLinks = sqliteTable(
   {
     hash: text().primaryKey(),
     purpose: text({ enum: ['setup', 'invitation', 'password'] }).notNull(),
-    /** The owner of the new password. */
     userId: text('user_id').references(() => users.id, { onDelete: 'cascade' }),
     /** The organization of an invitation, or of the owner who created a link for a new password. */
     organizationId: text('organization_id').references(() => organizations.id, { onDelete: 'cascade' }),
@@ -190,7 +186,6 @@ export const auditEvents = sqliteTable(
     targetType: text('target_type'),
     targetId: text('target_id'),
     summary: text().notNull(),
-    /** The number of things or attempts behind the row. */
     count: integer().notNull(),
     createdAt: text('created_at').notNull(),
     expiresAt: integer('expires_at').notNull(),

@@ -15,7 +15,6 @@ import { oneOf, organizations, partOf } from './organizations.ts';
 export const CONTENT_TYPES = ['changelog', 'linkedin_post'] as const;
 const STATUSES = ['draft', 'published'] as const;
 
-// Both `posts` and `deleted_posts` have these columns.
 const headColumns = () => ({
   id: text().primaryKey(),
   organizationId: partOf('organization_id', () => organizations.id),
@@ -81,10 +80,7 @@ export const postCounts = sqliteTable(
   (table) => [primaryKey({ columns: [table.organizationId, table.status, table.contentType] })],
 );
 
-/**
- * Texts of a post, or templates of a trigger, from the first edit on. No reference to `posts`: those in the trash keep
- * theirs.
- */
+/** Texts of a post, or templates of a trigger, from the first edit on. No reference: posts in the trash keep theirs. */
 export const postVersions = sqliteTable(
   'post_versions',
   {
@@ -153,10 +149,8 @@ export const postSuggestions = sqliteTable(
     organizationId: partOf('organization_id', () => organizations.id),
     keyId: text('key_id').notNull(),
     keyName: text('key_name').notNull(),
-    /** Null keeps the title of the post, also one that it gets later. */
     title: text(),
     markdown: text(),
-    /** Why, in the words of the author. */
     note: text().notNull(),
     createdAt: text('created_at').notNull(),
     /** Of the assistant, which has no key: lines of the text, each with the line in its place. */
@@ -193,7 +187,6 @@ export const postApprovals = sqliteTable(
     decidedById: text('decided_by_id'),
     decidedBy: text('decided_by'),
     decidedAt: text('decided_at'),
-    /** Why somebody declined it. */
     note: text(),
   },
   (table) => [
@@ -231,7 +224,6 @@ export const mediaCopies = sqliteTable(
     url: text().notNull(),
     organizationId: partOf('organization_id', () => organizations.id),
     status: text({ enum: ['queued', 'done', 'failed'] }).notNull(),
-    /** The copy; null until it is made. */
     mediaId: text('media_id').references(() => media.id, { onDelete: 'set null' }),
     attempts: integer().notNull(),
     dueAt: integer('due_at').notNull(),

@@ -63,10 +63,8 @@ export const attention = sqliteTable('attention', {
   kind: text().notNull(),
   subject: text().notNull(),
   since: text().notNull(),
-  /** How often it happened since then. */
   count: integer().notNull(),
   message: text().notNull(),
-  /** The effect on readers, as a sentence. */
   effect: text().notNull(),
   /** A command that shows more, or corrects it. */
   action: text().notNull(),

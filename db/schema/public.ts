@@ -5,19 +5,15 @@ import { media } from './posts.ts';
 
 // Times are ISO 8601 in a column of text, and milliseconds since 1970 in one of integers.
 
-/** The public page of an organization. Without a row: none. */
 export const publications = sqliteTable(
   'publications',
   {
     organizationId: text('organization_id')
       .primaryKey()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Names the organization in public addresses: `/changelog/{slug}`. */
     slug: text().notNull(),
     isPageOn: integer('is_page_on', { mode: 'boolean' }).notNull(),
-    /** Feeds, and the widget, which reads one. */
     isFeedOn: integer('is_feed_on', { mode: 'boolean' }).notNull(),
-    /** The endpoint for agents, which also need an API key. */
     isMcpOn: integer('is_mcp_on', { mode: 'boolean' }).notNull(),
     title: text().notNull(),
     description: text().notNull(),
@@ -59,13 +55,11 @@ export const rebuildHooks = sqliteTable(
     secret: text(),
     isEnabled: integer('is_enabled', { mode: 'boolean' }).notNull(),
     createdAt: text('created_at').notNull(),
-    /** Null without any. */
     held: text({ mode: 'json' }).$type<HeldNotices>(),
   },
   (table) => [oneOf(table.kind), oneOf(table.about)],
 );
 
-/** How many notices of what needs attention were held back. */
 export interface HeldNotices {
   began: number;
   ended: number;
@@ -128,7 +122,6 @@ export const hookMessages = sqliteTable(
   (table) => [
     uniqueIndex('hook_messages_by_post').on(table.hookId, table.postId, table.number),
     index('hook_messages_queued').on(table.dueAt).where(sql`${table.state} = 'queued'`),
-    // Finds the messages of one hook beside the backlog of others.
     index('hook_messages_queued_by_hook').on(table.hookId, table.dueAt).where(sql`${table.state} = 'queued'`),
     index('hook_messages_by_expiry').on(table.expiresAt),
     oneOf(table.type),

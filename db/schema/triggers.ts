@@ -11,7 +11,6 @@ export const triggers = sqliteTable(
   {
     id: text().primaryKey(),
     integrationId: partOf('integration_id', () => integrations.id),
-    /** Null: every repository of the integration. */
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
     event: text({ enum: EVENT_TYPES }).notNull(),
     /** Its condition and result as one text, so that no two triggers do the same. */
@@ -31,10 +30,7 @@ export const triggers = sqliteTable(
   (table) => [index('triggers_by_integration').on(table.integrationId)],
 );
 
-/**
- * Events that arrived while it was enabled, or that a person asked for. Others change no more than the text of these
- * posts.
- */
+/** Events that a trigger may make posts of. Others change no more than the text of these posts. */
 export const triggerEvents = sqliteTable(
   'trigger_events',
   {
@@ -42,7 +38,6 @@ export const triggerEvents = sqliteTable(
     repositoryId: text('repository_id').notNull(),
     type: text({ enum: EVENT_TYPES }).notNull(),
     key: text().notNull(),
-    /** The event passed the trigger's filters. */
     isMatch: integer('is_match', { mode: 'boolean' }).notNull(),
     /** Its post is a draft even if the trigger publishes. */
     draftOnly: integer('draft_only', { mode: 'boolean' }).notNull(),
@@ -80,7 +75,6 @@ export const drafts = sqliteTable(
   'drafts',
   {
     triggerId: partOf('trigger_id', () => triggers.id),
-    /** A branch of a repository, or a team. */
     scope: text().notNull(),
     subject: text().notNull(),
     postId: text('post_id').notNull(),
@@ -118,7 +112,6 @@ export const drafts = sqliteTable(
 export const deliveryResults = sqliteTable(
   'delivery_results',
   {
-    /** The log entry. */
     deliveryId: text('delivery_id').notNull(),
     triggerId: text('trigger_id').notNull(),
     scope: text().notNull(),
@@ -154,7 +147,6 @@ export const deliveryResults = sqliteTable(
   ],
 );
 
-/** Drafts by the calendar, of what changed in several repositories and teams. */
 export const roundups = sqliteTable(
   'roundups',
   {
@@ -191,9 +183,7 @@ export const roundupSources = sqliteTable(
     roundupId: partOf('roundup_id', () => roundups.id),
     position: integer().notNull(),
     integrationId: partOf('integration_id', () => integrations.id),
-    /** Null: every repository of the integration. */
     repositoryId: text('repository_id').references(() => repositories.id, { onDelete: 'cascade' }),
-    /** A team's key, name or id. Null: every team. */
     team: text(),
   },
   (table) => [
@@ -209,9 +199,7 @@ export const roundupChanges = sqliteTable(
     roundupId: partOf('roundup_id', () => roundups.id),
     key: text().notNull(),
     integrationId: text('integration_id').notNull(),
-    /** Empty for an issue tracker. */
     repositoryId: text('repository_id').notNull(),
-    /** The event that brought it: its type, a space, and its key. */
     event: text().notNull(),
     claimedAt: text('claimed_at').notNull(),
     /** Null until its post is made. Empty where nothing was to be told. */
@@ -232,7 +220,6 @@ export const roundupPosts = sqliteTable(
     postId: text('post_id').primaryKey(),
     roundupId: partOf('roundup_id', () => roundups.id),
     madeAt: text('made_at').notNull(),
-    /** Changes that it does not list, and why. */
     leftOut: text('left_out', { mode: 'json' })
       .$type<{ title: string; reference: { label: string; url: string | null }; reason: string }[]>()
       .notNull(),

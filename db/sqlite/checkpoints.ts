@@ -63,7 +63,6 @@ export function createCheckpoints(
       const restarted = await thread.ask({ file, step: 'restart' }, FAILURES);
       if (typeof restarted === 'object') note(restarted);
     } catch {
-      // It holds this thread for the syncs.
       note(copyLog(sqlite));
     } finally {
       isRestarting = false;

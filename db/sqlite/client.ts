@@ -17,7 +17,6 @@ export type SqliteDatabase = Drizzle &
     /** Resolves with the failure after which nothing can be written until the next start. */
     readonly failed: Promise<StorageLost>;
     failure(): StorageLost | null;
-    /** Watches the lock of the folder with the files of the database. */
     watchLock(path: string): void;
     /** Saves what can be saved after a file was lost. Returns sentences for a person. No work may be under way. */
     rescue(lost: LostFile): string;

@@ -37,7 +37,6 @@ interface Watched {
 }
 
 export interface Files {
-  /** Adds the lock of the folder. */
   watchLock(path: string): void;
   /** False when something may be lost; `findLost` tells. Takes 4 µs for each file. */
   lookWhole(): boolean;
@@ -122,10 +121,7 @@ export function watchFiles(sqlite: Sqlite): Files {
   };
 }
 
-/**
- * `found` resolves with the first damage in SQLite's words, or null. After `leave`, the thread no longer keeps the
- * process.
- */
+/** `found`: the first damage in SQLite's words, or null. After `leave`, the thread no longer keeps the process. */
 export function findDamageInThread(file: string): { found: Promise<string | null>; leave(): void } {
   const main = new URL('./checkpoint-thread.ts', import.meta.url);
   const { worker, load } = startThread(main, 'The database was not checked');

@@ -6,7 +6,6 @@ import { openForInspection } from './client.ts';
 import { migrate, migrations, readVersion } from './migrate.ts';
 import { settle } from './snapshot.ts';
 
-/** Opens a database file that no server has open. Throws `MoveError`. */
 export function openSqliteSource(file: string): MoveSource {
   if (!existsSync(file)) throw new MoveError(`There is no database ${file}. DATA_DIR names the folder`);
   const { $client: sqlite } = openForInspection(file);

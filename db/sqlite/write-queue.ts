@@ -33,11 +33,9 @@ interface Surroundings {
   wal: Wal | null;
   files: Files;
   latch: FailureLatch;
-  /** How often anybody has read. */
   countReads: () => number;
 }
 
-/** Returns `write`, and how often it committed. */
 export function createWriteQueue(
   connection: Drizzle,
   turns: Turns,
@@ -198,7 +196,6 @@ async function runOne(
 export interface FailureLatch {
   failure(): StorageLost | null;
   fail(error: StorageLost): void;
-  /** Resolves with the failure. */
   readonly failed: Promise<StorageLost>;
 }
 
@@ -218,7 +215,6 @@ export function createFailureLatch(): FailureLatch {
 /** Lets one piece of work at a time use the connection. Each calls `enter`, and `leave` when it is done. */
 export function createTurns() {
   const waiting: (() => void)[] = [];
-  /** The number of the present work; 0 when idle. */
   let present = 0;
   let count = 0;
 

@@ -65,20 +65,14 @@ export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
   return {
     isUntouched,
     isSeen,
-    /**
-     * For a button, in the transaction that acts. Throws `AppError` 409 `edit_conflict` when the page showed other
-     * values.
-     */
+    /** For a button, in the transaction that acts. Throws `AppError` 409 when the page showed other values. */
     requireSeen(stored: Fields): void {
       const conflicts = Object.entries(stored)
         .filter(([field, value]) => prints?.has(field) && !isSeen(field, value))
         .map(([field, value]) => ({ field, stored: value, typed: undefined }));
       if (conflicts.length > 0) throw conflictOf(conflicts);
     },
-    /**
-     * The fields to write, in their transaction. `isWhole`: of all that the form shows. Throws `AppError` 409
-     * `edit_conflict`.
-     */
+    /** The fields to write, in their transaction. `isWhole`: of all that the form shows. Throws `AppError` 409. */
     changes<Values extends Fields>(
       typed: Partial<Values>,
       stored: Values,
@@ -110,7 +104,6 @@ export function mergeOf(visit: Pick<Visit, 'form' | 'url'>) {
   };
 }
 
-/** The version of a form that shows what is stored. */
 export function openedWith(stored: Fields): EditState {
   const seen = seenOf(stored);
   return { seen, base: seen, conflicts: [] };

@@ -14,13 +14,11 @@ export interface FieldOptions {
   inputType?: 'email' | 'password' | 'date' | 'file' | 'number';
   autoComplete?: string;
   placeholder?: string;
-  /** It may stay empty. */
   isOptional?: true;
   /** The types of a file, as MIME types or endings of names. */
   accept?: string;
   /** Begins the sentence of a problem. Default: "The" and the label. */
   subject?: string;
-  /** The sentence for every problem of the field. */
   problem?: string;
   /** The name of the field in the service that validates it, where that differs. */
   serviceField?: string;

@@ -87,7 +87,6 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
       };
 
       const token = cookies.get('session');
-      /** The visit of the person that the session belongs to now. */
       async function enter(form = asStranger.form) {
         const signedIn = token === null ? null : await findSignedIn(deps, token, client);
         if (token === null || signedIn === null) return { ...asStranger, form };

@@ -47,7 +47,6 @@ export interface Visit {
   knownBrowser: string | null;
   flow: string | null;
   look: Look;
-  /** The address of the organization's pages; absent outside of one. */
   base?: string;
 }
 

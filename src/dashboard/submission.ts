@@ -34,10 +34,7 @@ const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: s
   no_room: [503, 'Tidings is busy. Nothing was saved. Wait a few seconds, then send the form again.'],
 };
 
-/**
- * Current browsers send `Sec-Fetch-Site`, older ones `Origin`. A client without both is no browser and attaches no
- * cookie.
- */
+/** Current browsers send `Sec-Fetch-Site`, older ones `Origin`. A client without both is no browser. */
 export function requireSameOrigin({ headers }: Request): void {
   const site = headers.get('sec-fetch-site');
   const origin = headers.get('origin');

@@ -73,7 +73,6 @@ export const notModified: ResponseDocumentation = {
 
 const wholeNumber = Type.Integer({ minimum: 0 });
 
-/** Section 8 of the spec. */
 const limitHeaders = {
   'Retry-After': header('Seconds to wait.', wholeNumber),
   'X-RateLimit-Limit': header('Requests that Unkey allows in one window.', wholeNumber),
@@ -115,7 +114,6 @@ export function refusals(badRequest: string): Responses {
   };
 }
 
-/** The refusals of the webhook receiver (section 7 of the spec). */
 export const webhookRefusals: Responses = {
   400: refusal('The path, a header or the payload is invalid.', [
     'Invalid webhook parameters',
@@ -141,7 +139,6 @@ export const webhookRefusals: Responses = {
   ),
 };
 
-/** 503 with `Retry-After`. */
 export function unavailable(description: string, errors: string[]): ResponseDocumentation {
   return refusal(description, errors, {
     'Retry-After': always('Seconds to wait.', wholeNumber),

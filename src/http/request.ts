@@ -27,7 +27,6 @@ export function requestIdOf(request: Request): string {
   return id;
 }
 
-/** Matches paths exactly as they are written. */
 export const exactPaths = {
   // `/v1/x/posts/` is another path than `/v1/x/posts`, not a post without an id.
   strictPath: true,
@@ -95,10 +94,7 @@ export function requestHandling({ log, metrics, findRepeated }: Handling) {
 
 let validHost = '';
 
-/**
- * Bun joins several Host headers with a comma. Without one, as in HTTP/1.0, or with a bad one, it leaves the URL
- * relative.
- */
+/** Bun joins several Host headers with a comma. Without one, or with a bad one, it leaves the URL relative. */
 function refuseHost(request: Request): Response | null {
   const host = request.headers.get('host');
   if (host?.includes(',')) return errorJson(400, 'Invalid Host header');
@@ -147,8 +143,6 @@ function createRecorder(metrics: Pick<Metrics, 'requests' | 'requestDurations'>)
   };
 }
 
-// Request bodies, read within limits of size, time and shared memory.
-
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
 
 /** The time for an upload of an unverified sender. Providers give up after 5 to 10 seconds. */
@@ -190,10 +184,7 @@ interface Upload {
   stop(problem: UploadProblem): void;
 }
 
-/**
- * When it is full, the largest upload is stopped, so that small deliveries get through while somebody holds large ones
- * open.
- */
+/** When it is full, the largest upload is stopped, so that small deliveries get through beside large ones. */
 export class UploadBudget {
   readonly #uploads = new Set<Upload>();
   bytes = 0;
@@ -309,10 +300,7 @@ async function readBytes(
 /** While more than this waits, nothing else is let in. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
-/**
- * Routes that load at the first request. `mayPause`: the bodies of requests that wait, which nothing else bounds, are
- * small.
- */
+/** Routes that load at the first request. `mayPause`: the bodies of requests that wait are small. */
 export function lateRoutes(
   paths: readonly string[],
   load: (mayPause: () => boolean) => Promise<AnyElysia>,
@@ -333,10 +321,7 @@ export function lateRoutes(
   return app;
 }
 
-/**
- * The last address in the trusted proxy's `header`, or the connection's peer; earlier ones come from the client. Or
- * `unknown`.
- */
+/** The last address in the trusted proxy's `header`, since earlier ones come from the client; or the peer's. */
 export function clientAddress(headers: Headers, peer: string | null, header: string | undefined): string {
   const forwarded = header === undefined ? undefined : headers.get(header)?.split(',').at(-1)?.trim();
   return parseIp(forwarded) ?? parseIp(peer ?? undefined) ?? 'unknown';
@@ -352,4 +337,37 @@ function parseIp(text: string | undefined): string | null {
   if (high === undefined || low === undefined) return address;
   const [first, second] = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
   return [first >> 8, first & 255, second >> 8, second & 255].join('.');
+}
+
+export type Hsts = 'subdomains' | 'host' | 'off';
+
+/** A year, in seconds: what browsers' preload lists and ASVS ask for. */
+const MAX_AGE = 'max-age=31536000';
+
+/** Pages that a proxy may serve under a team's own domain, on which Tidings must set no policy. */
+const PROXIED = '/changelog/';
+
+/** Adds `Strict-Transport-Security` (RFC 6797) to each response of a server whose public URL is https. */
+export function withHsts(fetch: Fetch, publicUrl: string | undefined, hsts: Hsts): Fetch {
+  if (hsts === 'off' || publicUrl?.startsWith('https:') !== true) return fetch;
+  const { host } = new URL(publicUrl);
+  const policy = hsts === 'subdomains' ? `${MAX_AGE}; includeSubDomains` : MAX_AGE;
+
+  function policyFor(request: Request): string | null {
+    if (!pathOf(request).startsWith(PROXIED)) return policy;
+    return request.headers.get('host') === host ? MAX_AGE : null;
+  }
+
+  function add(request: Request, response: Response): Response {
+    const value = policyFor(request);
+    if (value !== null) response.headers.set('strict-transport-security', value);
+    return response;
+  }
+
+  return (request) => {
+    const response = fetch(request);
+    return response instanceof Response
+      ? add(request, response)
+      : response.then((late) => add(request, late));
+  };
 }

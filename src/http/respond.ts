@@ -14,17 +14,13 @@ const jsonHeaders = {
 export interface Rendered {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly etag: string;
-  /** The body in gzip, compressed at the first call. */
   readonly gzip: () => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** A larger body is compressed in a thread, because it would block other requests for a millisecond or more. */
 const MAX_SYNC_BYTES = 256 * 1024;
 
-/**
- * The same bytes give the same tag. Level 1 takes a third of the time of level 6, and leaves a quarter instead of a
- * sixth.
- */
+/** The same bytes give the same tag. Level 1 takes a third of the time of level 6, for a quarter instead of a sixth. */
 export function rendered(
   body: Uint8Array<ArrayBuffer>,
   onGzip: (bytes: number) => void = () => undefined,
@@ -308,7 +304,6 @@ export function gzipPreference(acceptEncoding: string | null): 'refused' | 'acce
   return weights.identity !== undefined && weights.identity > gzip ? 'refused' : 'accepted';
 }
 
-/** The strong tag of the gzip representation of content with the tag `etag`. */
 function gzipEtag(etag: string): string {
   return `${etag.slice(0, -1)}-gzip"`;
 }
@@ -335,12 +330,10 @@ export function keptBodies(maxBytes: number, level: 1 | 9 = 1) {
   const kept = new BoundedMap<string, Entry>(maxBytes);
 
   return {
-    /** The body, when it has this version. */
     find(key: string, version: string): Rendered | null {
       const entry = kept.get(key);
       return entry?.version === version ? entry : null;
     },
-    /** Replaces the body of another version. */
     keep(key: string, version: string, body: Uint8Array<ArrayBuffer>): Rendered {
       const fresh: Entry = { ...rendered(body, (size) => kept.addWeight(key, fresh, size), level), version };
       kept.set(key, fresh, body.byteLength + OVERHEAD_BYTES);

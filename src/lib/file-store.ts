@@ -6,6 +6,7 @@ import { S3Client } from 'bun';
 import { codeOf } from './app-error.ts';
 import { bringToDisk } from './disk.ts';
 import { randomToken } from './text.ts';
+import { within } from './time.ts';
 
 /** Size of a part of a multipart upload, in bytes. One part is in memory at a time. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -130,9 +131,7 @@ function regionIn({ hostname }: URL): string {
 
 /** Rejects when `work` takes longer than the store may stand still. */
 function unlessStalled<Result>(ms: number, work: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no response within ${ms / 1000} seconds`)), ms);
-  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+  return within(ms, work, () => new Error(`no response within ${ms / 1000} seconds`));
 }
 
 type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']>>;

@@ -227,7 +227,8 @@ async function collect(
   await unlessAborted(signal, read()).finally(() => response.destroy());
 }
 
-function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+/** Rejects as soon as `signal` is aborted. */
+export function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);
   if (signal.aborted) onAbort();

@@ -309,3 +309,10 @@ export function observe(state: ClockState, now: Observation, isConfirmed = false
 export function nextSweepMs({ elapsedMs, offsetMs, wallMs, sweptToMs }: ClockState): number {
   return Math.min(elapsedMs + offsetMs, wallMs, sweptToMs + DAY_MS);
 }
+
+/** Rejects with `late()` when `work` takes longer. The work continues, and its result is dropped. */
+export function within<Result>(ms: number, work: Promise<Result>, late: () => Error): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(late()), ms);
+  return Promise.race([work, promise]).finally(() => clearTimeout(timer));
+}

@@ -1,15 +1,5 @@
-import { and, asc, count, eq, getTableColumns, inArray, isNull, ne, or, sql } from 'drizzle-orm';
-import {
-  ATTENTION,
-  changing,
-  excluded,
-  OUTBOX,
-  placeholdersFor,
-  prepared,
-  type ReadTx,
-  type Storage,
-  type WriteTx,
-} from '../../db/engine.ts';
+import { and, asc, eq, inArray, isNull, lte, ne, or } from 'drizzle-orm';
+import { ATTENTION, changing, OUTBOX, type ReadTx, type Storage, type WriteTx } from '../../db/engine.ts';
 import { attention } from '../../db/schema/processes.ts';
 import { notFound } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
@@ -84,14 +74,9 @@ function isShownTo({ organizationId, withServer, withApprovals = true }: Shown) 
   return withServer ? or(isOwn, isNull(attention.organizationId)) : isOwn;
 }
 
-export async function countAttention(
-  tx: ReadTx,
-  { organizationId, withServer, withApprovals = true }: Shown,
-  now: Date,
-): Promise<number> {
-  const given = { withServer: withServer ? 1 : 0, withApprovals: withApprovals ? 1 : 0 };
-  const row = await statements(tx).count.get({ organizationId, ...given, now: now.toISOString() });
-  return row?.items ?? 0;
+export async function countAttention(tx: ReadTx, of: Shown, now: Date): Promise<number> {
+  const isHeard = or(isNull(attention.mutedUntil), lte(attention.mutedUntil, now.toISOString()));
+  return tx.$count(attention, and(isShownTo(of), isHeard));
 }
 
 /** The items as they stand now: what was known before keeps its beginning and its mute. */
@@ -139,7 +124,8 @@ export async function keepAttention(
       const gone = ended.map(({ id }) => id);
       if (gone.length > 0) await tx.delete(attention).where(inArray(attention.id, gone)).run();
       for (const item of items) {
-        if (!Bun.deepEquals(item, before.get(item.id))) await statements(tx).save.run(item);
+        if (Bun.deepEquals(item, before.get(item.id))) continue;
+        await tx.insert(attention).values(item).onConflictDoUpdate({ target: attention.id, set: item }).run();
       }
       const changes = { begun: items.filter(({ id }) => !before.has(id)), ended };
       await tell(tx, changes);
@@ -189,29 +175,6 @@ export async function muteAttention(
     changing(ATTENTION, OUTBOX),
   );
 }
-
-const columns = getTableColumns(attention);
-const { id: _, ...changeable } = columns;
-
-const statements = prepared((tx) => ({
-  count: tx
-    .select({ items: count() })
-    .from(attention)
-    .where(
-      and(
-        sql`(${attention.organizationId} = ${sql.placeholder('organizationId')}
-          or ${attention.organizationId} is null and ${sql.placeholder('withServer')} = 1)`,
-        sql`(${attention.kind} <> 'approval_waiting' or ${sql.placeholder('withApprovals')} = 1)`,
-        sql`(${attention.mutedUntil} is null or ${attention.mutedUntil} <= ${sql.placeholder('now')})`,
-      ),
-    )
-    .prepare(),
-  save: tx
-    .insert(attention)
-    .values(placeholdersFor(columns))
-    .onConflictDoUpdate({ target: attention.id, set: excluded(changeable) })
-    .prepare(),
-}));
 
 export type Find = (tx: ReadTx, now: Date) => Promise<FoundItem[]>;
 

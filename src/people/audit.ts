@@ -1,11 +1,10 @@
-import { and, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, lte, sql } from 'drizzle-orm';
-import { afterCommit, type ReadTx, type Storage, type WriteTx } from '../../db/engine.ts';
+import { and, desc, eq, getTableColumns, gte, inArray, isNotNull, isNull, lt, sql } from 'drizzle-orm';
+import { afterCommit, deleteExpired, type ReadTx, type Storage, type WriteTx } from '../../db/engine.ts';
 import { auditEvents, memberships, organizations } from '../../db/schema/organizations.ts';
 import type { Logger } from '../lib/log.ts';
 import { cutLine } from '../lib/text.ts';
 import { type Clock, DAY_MS } from '../lib/time.ts';
 
-/** All recorded actions, by the groups that people filter by. */
 export const auditGroups = {
   posts: [
     'post.published',
@@ -92,7 +91,6 @@ export const auditActions: readonly AuditAction[] = Object.values(auditGroups).f
 /** How long an organization's log entries and audit events are kept, by plan, in days (section 2 of the spec). */
 export const retentionDaysOf: Readonly<Record<'free' | 'pro', number>> = { free: 7, pro: 30 };
 
-/** How long events outside an organization are kept, in days. */
 export const ACCOUNT_RETENTION_DAYS = 30;
 
 /** The author of a change. The name is kept as text, so that the log still names a deleted account. */
@@ -139,7 +137,6 @@ export type AuditContext = {
 
 export type AuditDeps = AuditContext & { readonly db: Storage };
 
-/** An event to record; its actor and time follow from the context. */
 export interface NewAuditEvent {
   /** Null for events of accounts. */
   organizationId: string | null;
@@ -147,7 +144,6 @@ export interface NewAuditEvent {
   target: { type: string; id: string } | null;
   /** The rest of a sentence that the actor begins: `created the API key “Website”`. Never a secret. */
   summary: string;
-  /** How many things or attempts the event stands for. */
   count?: number;
 }
 
@@ -252,11 +248,9 @@ export async function countRefusedSignIn(
 
 export interface AuditFilter {
   actions?: readonly AuditAction[] | undefined;
-  /** Of this actor type, such as `command_line`, or of the actor with this id. */
   actor?: Pick<Actor, 'type'> | { id: string } | undefined;
   target?: string | undefined;
   since?: Date | undefined;
-  /** Only events older than the one with this id. */
   before?: number | undefined;
 }
 
@@ -330,11 +324,6 @@ function toEvent(row: typeof auditEvents.$inferSelect) {
 }
 
 export async function deleteExpiredAudit(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  const expired = tx
-    .select({ id: auditEvents.id })
-    .from(auditEvents)
-    .where(lte(auditEvents.expiresAt, asOf.getTime()))
-    .limit(limit);
-  const deleted = tx.delete(auditEvents).where(inArray(auditEvents.id, expired));
-  return (await deleted.returning({ id: auditEvents.id }).all()).length;
+  const { id: key, expiresAt } = auditEvents;
+  return deleteExpired(tx, { table: auditEvents, key, expiresAt }, asOf, limit);
 }

@@ -17,7 +17,6 @@ export interface MediaPlace {
   readonly quotaBytes: number;
 }
 
-/** Whether people may sign in with a password. */
 export const passwordsWork = ({ identityProvider }: Pick<Deps, 'identityProvider'>): boolean =>
   identityProvider?.hasPasswords !== false;
 
@@ -50,13 +49,10 @@ export interface Deps {
   readonly hookPrivateHosts?: ReadonlySet<string>;
   /** Where people may sign in. Absent: with a password alone. */
   readonly identityProvider?: IdentityProvider | undefined;
-  /** Opens a provider's API with a token. */
   readonly openProviderApi: OpenProviderApi;
-  /** Opens a reader of a provider's repositories, with a token or without. */
   readonly openReader: OpenReader;
   /** The start of links, without a trailing slash. A function, because `PORT=0` gets its port only after listening. */
   readonly publicUrl: () => string;
   readonly media: MediaPlace;
-  /** Absent: there is no assistant. */
   readonly assistant?: AssistantAccess | undefined;
 }

@@ -1,20 +1,20 @@
-import { eq, lte } from 'drizzle-orm';
-import { changing, REFUSALS, type ReadTx, THROTTLES, type WriteTx } from '../../db/engine.ts';
-import { formMarks } from '../../db/schema/processes.ts';
+import { desc, eq, inArray, lte } from 'drizzle-orm';
+import {
+  changing,
+  deleteExpired,
+  type Expiring,
+  REFUSALS,
+  type ReadTx,
+  THROTTLES,
+  type WriteTx,
+} from '../../db/engine.ts';
+import { formMarks, throttles } from '../../db/schema/processes.ts';
 import { fullAgainAt, type RateLimit, waitMs } from '../lib/bounded-map.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { countRefusedSignIn } from './audit.ts';
 import type { Deps } from './deps.ts';
 import { createPasswordQueue } from './passwords.ts';
 import { failure } from './permission.ts';
-import {
-  deleteExpired,
-  deleteSurplus,
-  deleteSurplusThrottles,
-  deleteThrottle,
-  findFullAt,
-  saveThrottle,
-} from './throttles.ts';
 
 // Each limit on guessing is a bucket per source, in the database, so that it holds for all processes. A refusal only reads.
 
@@ -73,28 +73,21 @@ export function createGuard(deps: Pick<Deps, 'db' | 'clock' | 'log' | 'metrics'>
     /** Each process has its own, because it bounds the memory and the threads of the process. */
     passwords: createPasswordQueue(deps.metrics.passwordHashes),
 
-    /**
-     * `source`: the known browser or, for everybody else, the client address, which shares the limits of address and
-     * account.
-     */
+    /** `source`: the known browser, or the client address, which shares the limits of address and account. */
     signIn(email: string, source: string, isKnown: boolean) {
       const own = bucketOf(PER_SOURCE, `${source} ${email}`);
       const shared = isKnown ? [] : [bucketOf(PER_CLIENT, source), bucketOf(PER_ACCOUNT, email)];
       const all = [own, ...shared];
       return {
-        /** Throws `AppError` 429 while another attempt is not allowed. */
         requireAllowed: () => requireAllowed(deps, all),
-        /** Counts the attempt. Throws `AppError` 429. */
         count: () => count(deps, all),
         /** The source knows the password: forgets its attempts. In the transaction that signs in. */
         succeed: (tx: WriteTx) => forget(tx, deps, own, shared),
       };
     },
 
-    /** Counts an attempt of a session, a link or a client. Throws `AppError` 429. */
     count: (source: string) => countOne(deps, bucketOf(PER_SOURCE, source)),
 
-    /** Counts a return from the identity provider. Throws `AppError` 429. */
     countReturn: (client: string) => countOne(deps, bucketOf(PER_RETURN, client)),
   };
 }
@@ -162,13 +155,59 @@ async function forget(tx: WriteTx, { clock }: Needs, own: Bucket, shared: readon
   }
 }
 
-/** How long a form cannot be sent again, in milliseconds. */
+// Strangers write rows of these tables, so both the number and the lifetime of the rows are limited.
+
+/** Rows to delete at once. Each write adds fewer. */
+const SURPLUS = 100;
+
+/** Deletes the rows that expire first, as far as there are more than `max`. */
+async function deleteSurplus(tx: WriteTx, { table, key, expiresAt }: Expiring, max: number): Promise<void> {
+  const surplus = tx
+    .select({ key })
+    .from(table)
+    .orderBy(desc(expiresAt), desc(key))
+    .limit(SURPLUS)
+    .offset(max);
+  await tx.delete(table).where(inArray(key, surplus)).run();
+}
+
+/** Sources that are remembered. Beyond that, those are forgotten whose attempts stop counting first. */
+export const MAX_THROTTLES = 10_000;
+
+const boundedThrottles = { table: throttles, key: throttles.key, expiresAt: throttles.fullAt };
+
+/** When the attempts of each key stop counting, in milliseconds since 1970. A key without attempts is left out. */
+export async function findFullAt(tx: ReadTx, keys: readonly string[]): Promise<Map<string, number>> {
+  const rows = await tx
+    .select()
+    .from(throttles)
+    .where(inArray(throttles.key, [...keys]))
+    .all();
+  return new Map(rows.map(({ key, fullAt }) => [key, fullAt]));
+}
+
+export async function saveThrottle(tx: WriteTx, key: string, fullAt: number): Promise<void> {
+  const set = { fullAt };
+  await tx.insert(throttles).values({ key, fullAt }).onConflictDoUpdate({ target: throttles.key, set }).run();
+}
+
+async function deleteThrottle(tx: WriteTx, key: string): Promise<void> {
+  await tx.delete(throttles).where(eq(throttles.key, key)).run();
+}
+
+/** Strangers cannot fill the disk: deletes rows beyond `MAX_THROTTLES`. */
+const deleteSurplusThrottles = (tx: WriteTx) => deleteSurplus(tx, boundedThrottles, MAX_THROTTLES);
+
+/** Deletes at most `limit` keys whose attempts no longer count. Returns their number. */
+export const deleteExpiredThrottles = (tx: WriteTx, asOf: Date, limit: number) =>
+  deleteExpired(tx, boundedThrottles, asOf, limit);
+
 const MARK_MS = DAY_MS;
 
 /** Marks that are remembered. Beyond that, the oldest are forgotten. */
 const MAX_MARKS = 10_000;
 
-const bounded = { table: formMarks, key: formMarks.mark, expiresAt: formMarks.expiresAt };
+const boundedMarks = { table: formMarks, key: formMarks.mark, expiresAt: formMarks.expiresAt };
 
 /** False when the mark is taken. */
 export async function claimFormMark(tx: WriteTx, mark: string, now: Date): Promise<boolean> {
@@ -183,7 +222,7 @@ export async function claimFormMark(tx: WriteTx, mark: string, now: Date): Promi
     })
     .returning({ mark: formMarks.mark })
     .all();
-  await deleteSurplus(tx, bounded, MAX_MARKS);
+  await deleteSurplus(tx, boundedMarks, MAX_MARKS);
   return claimed.length > 0;
 }
 
@@ -191,6 +230,5 @@ export async function deleteFormMark(tx: WriteTx, mark: string): Promise<void> {
   await tx.delete(formMarks).where(eq(formMarks.mark, mark)).run();
 }
 
-/** Deletes at most `limit` expired marks. Returns their number. */
 export const deleteExpiredFormMarks = (tx: WriteTx, asOf: Date, limit: number) =>
-  deleteExpired(tx, bounded, asOf, limit);
+  deleteExpired(tx, boundedMarks, asOf, limit);

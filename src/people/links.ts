@@ -18,7 +18,6 @@ import {
 } from './sessions.ts';
 import * as store from './store.ts';
 
-/** How long links work, in milliseconds. */
 const LINK_MS = { setup: DAY_MS, invitation: 7 * DAY_MS, password: DAY_MS } as const;
 
 function newLink(
@@ -207,7 +206,6 @@ export async function signInByLink(deps: AuditDeps, token: string): Promise<Firs
   );
 }
 
-/** The path of a link that lets one person join an organization. */
 export async function invite(deps: AuditDeps, organizationId: string, role: Role): Promise<string> {
   const { token, row } = newLink(deps, 'invitation', { organizationId, role });
   await deps.db.write(

@@ -56,7 +56,6 @@ export async function updateOrganization(
   await tx.update(organizations).set({ name, plan, needsApproval }).where(eq(organizations.id, id)).run();
 }
 
-/** Moves it to the trash, or takes it out for `null`. */
 export async function setDeleted(tx: WriteTx, id: string, at: string | null): Promise<void> {
   await tx.update(organizations).set({ deletedAt: at }).where(eq(organizations.id, id)).run();
 }

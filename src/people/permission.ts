@@ -122,7 +122,6 @@ export interface User {
 
 export interface Member extends User {
   role: Role;
-  /** Null: active. */
   disabledAt: string | null;
   /** A rule about the identity provider gave the role. */
   byRule: boolean;
@@ -135,7 +134,6 @@ export interface Account extends Omit<Member, 'role' | 'byRule'> {
 export interface Membership {
   organization: Organization;
   role: Role;
-  /** The organization needs a second factor, which the session has not. */
   isBlocked: boolean;
 }
 

@@ -21,7 +21,6 @@ const MAX_SESSION_MS = 90 * DAY_MS;
 /** How often the use of a session is written, in milliseconds. */
 const SESSION_WRITE_MS = 3_600_000;
 
-/** How long a browser stays known after a sign-in, in milliseconds. */
 export const BROWSER_MS = 365 * DAY_MS;
 
 /** The limits on guessing, and the request's signal: aborted when the client closes the connection. */
@@ -55,7 +54,6 @@ export function signIn(
   return withPassword(deps, input, (tx, user) => passFirstFactor(tx, deps, user));
 }
 
-/** A session for somebody without passkeys. */
 export async function passFirstFactor(
   tx: WriteTx,
   deps: AuditDeps,

@@ -66,7 +66,6 @@ export async function deleteUser(tx: WriteTx, userId: string): Promise<void> {
 export type NewMembership = typeof memberships.$inferInsert;
 export type MemberKey = Pick<NewMembership, 'userId' | 'organizationId'>;
 
-/** Each may do less than the next. */
 const ranks: readonly Role[] = ['writer', 'member', 'owner'];
 
 export const rolesBelow = (role: Role): readonly Role[] => ranks.slice(0, ranks.indexOf(role));
@@ -94,7 +93,6 @@ const membershipsIn = (tx: ReadTx, blocked: SQL<number>) =>
     .from(memberships)
     .innerJoin(organizations, and(eq(organizations.id, memberships.organizationId), isLive));
 
-/** The organizations of a person, or of the person of a session, by name. */
 export async function listMemberships(
   tx: ReadTx,
   person: string | { sessionHash: string },
@@ -115,12 +113,9 @@ export async function listRoles(
   tx: WriteTx,
   userId: string,
 ): Promise<{ role: Role; organizationId: string }[]> {
-  const { role, organizationId, userId: owner } = memberships;
-  const { keepRows } = dialectOf(tx);
-  const rows = await tx.values<[Role, string]>(
-    sql`select ${role}, ${organizationId} from ${memberships} where ${owner} = ${userId} ${keepRows}`,
-  );
-  return rows.map(([role, organizationId]) => ({ role, organizationId }));
+  const { role, organizationId } = memberships;
+  const isOwn = sql`${eq(memberships.userId, userId)} ${dialectOf(tx).keepRows}`;
+  return await tx.select({ role, organizationId }).from(memberships).where(isOwn).all();
 }
 
 export async function listMembers(tx: ReadTx, organizationId: string): Promise<Member[]> {

@@ -19,10 +19,7 @@ class NeedsContent extends Error {
   }
 }
 
-/**
- * A transaction cannot wait for the thread: for a long text it is rolled back, and runs again with the content of that
- * text.
- */
+/** A transaction cannot wait for the thread: for a long text it is rolled back, and runs again with the content. */
 export async function withContent<Result>(work: (contentOf: ContentOf) => Promise<Result>): Promise<Result> {
   let derived: { contentType: ContentType; markdown: string; content: string } | null = null;
   const contentOf: ContentOf = (contentType, markdown) => {
@@ -42,7 +39,6 @@ export async function withContent<Result>(work: (contentOf: ContentOf) => Promis
   }
 }
 
-/** True when readers would see nothing: neither words nor an image. */
 export function isWithoutText({ content, markdown }: Pick<Post, 'content' | 'markdown'>): boolean {
   return content.replaceAll(/[\s\p{Cf}\u2800\u3164]/gu, '') === '' && !/!\[|<img/i.test(markdown);
 }

@@ -100,7 +100,6 @@ const writers = {
   changelog: { head: CHANGELOG_HEAD, post: changelogEntry, separator: '', tail: '' },
 };
 
-/** An import makes the same post of these fields. */
 async function exportedFields({
   organizationId: _,
   isDateSet,

@@ -274,10 +274,7 @@ function badTime(text: unknown): string {
   return `must be an ISO 8601 date or a time with its offset, such as 2026-01-31 or 2026-01-31T09:30:00Z, not ${JSON.stringify(text)}`;
 }
 
-/**
- * Looks at no more than `MAX_METADATA` characters: aliases of YAML can repeat a part billions of times, or nest
- * themselves.
- */
+/** Looks at no more than `MAX_METADATA` characters: aliases of YAML can repeat a part billions of times. */
 function isLong(value: unknown): boolean {
   let length = 0;
   const rest = [value];

@@ -1,14 +1,14 @@
 import { and, asc, count, eq, inArray, lte, sql } from 'drizzle-orm';
 import { changingPosts, dialectOf, prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postSchedules, posts } from '../../db/schema/posts.ts';
-import { invalidField, notFound } from '../lib/app-error.ts';
+import { invalidField } from '../lib/app-error.ts';
 import { formatInZone, knownZone, parseInZone, span, type ZonedTime } from '../lib/time.ts';
 import { type AuditContext, type AuditDeps, describeActor } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { isOfLive } from '../people/organization-store.ts';
 import { ask, isApproved, requireApproved, requirePublisher, rulesOf } from './approval-rule.ts';
 import { END_OF_DATES, isPublished, type OwnedPost, type Post, withStatus } from './model.ts';
-import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
+import { changePost, getPost, readPost, recordPost, writePost } from './store.ts';
 import { markVersion } from './versions.ts';
 
 // Drafts that are published at a time of the wall clock.
@@ -34,9 +34,7 @@ export async function schedulePost(
 ): Promise<Scheduled> {
   const { timeZone } = given;
   const { time, clockChange } = readTime(given, deps.clock.now());
-  return writeAbout(deps.db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+  return changePost(deps.db, postId, async (tx, post) => {
     if (post.status === 'published') throw isPublished();
     check?.(await findSchedule(tx, postId), post);
     const schedule = await insertSchedule(tx, deps, post, { time, timeZone });
@@ -84,9 +82,7 @@ export function cancelSchedule(
   postId: string,
   check?: (stored: Schedule) => void,
 ): Promise<boolean> {
-  return writeAbout(deps.db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+  return changePost(deps.db, postId, async (tx, post) => {
     await requirePublisher(tx, deps, post);
     const schedule = await takeSchedule(tx, postId);
     if (schedule !== null) check?.(schedule);
@@ -100,10 +96,7 @@ const BATCH = 100;
 
 type PublishDeps = AuditDeps & Pick<Deps, 'elapsed' | 'ids'>;
 
-/**
- * Each once, and none early when the wall clock jumps. `runningSince`: posts due before are late, as Tidings was not
- * running.
- */
+/** Each once, and none early when the wall clock jumps. `runningSince`: what was due before is late. */
 export async function publishDuePosts(
   deps: PublishDeps,
   { signal, runningSince }: { signal?: AbortSignal; runningSince: Date },

@@ -21,6 +21,7 @@ import {
 } from './model.ts';
 import { type GivenTime, insertSchedule, readTime, takeSchedule } from './schedule.ts';
 import {
+  changePost,
   deletePostRow,
   getPost,
   readPost,
@@ -168,9 +169,7 @@ export async function createPost(
 
 /** A draft with the text of another post. Throws `AppError` 404. */
 export function duplicatePost(deps: WritingDeps, postId: string): Promise<Post> {
-  return writeAbout(deps.db, { postId }, async (tx) => {
-    const original = await readPost(tx, postId);
-    if (original === null) throw notFound('post', postId);
+  return changePost(deps.db, postId, async (tx, original) => {
     const title = cutLine(`Copy of ${original.title}`, MAX_TITLE);
     const copy = newDraft(deps, deps.ids.newId('post'), { ...original, title });
     const after = { ...original, ...copy, isDateSet: false };
@@ -196,9 +195,7 @@ export function restoreVersion(
   check?: (stored: OwnedPost) => void,
 ): Promise<Restored> {
   return withContent((contentOf) =>
-    writeAbout(deps.db, { postId }, async (tx) => {
-      const before = await readPost(tx, postId);
-      if (before === null) throw notFound('post', postId);
+    changePost(deps.db, postId, async (tx, before) => {
       check?.(before);
       const version = await findVersion(tx, postId, versionId);
       if (version === null) throw notFound('version', versionId);
@@ -235,10 +232,7 @@ function newDraft({ clock }: Pick<WritingDeps, 'clock'>, id: string, text: Text)
 
 const FIRST_DATE = new Date('1970-01-01T00:00:00.000Z');
 
-/**
- * Its place in the list. Null: its first publication will set it. Throws `AppError` 400, 404, 409, and what `check`
- * throws.
- */
+/** Null: its first publication will set it. Throws `AppError` 400, 404, 409, and what `check` throws. */
 export async function datePost(
   deps: Omit<WritingDeps, 'publicUrl'>,
   postId: string,
@@ -248,14 +242,14 @@ export async function datePost(
   if (date !== null && !(date >= FIRST_DATE && date < END_OF_DATES)) {
     throw invalidField('createdAt', 'must be between the years 1970 and 2099');
   }
-  return changePost(deps, postId, async (tx, post) => {
+  return changePost(deps.db, postId, async (tx, post) => {
     check?.(post);
     if (date === null && post.status === 'published') throw isPublished();
     const now = nowOf(deps);
     const createdAt = date?.toISOString() ?? now;
     const isDateSet = date !== null;
     const isSame = isDateSet === post.isDateSet && (!isDateSet || createdAt === post.createdAt);
-    if (isSame) return;
+    if (isSame) return toPost(post);
     const { needsApproval } = await rulesOf(tx, deps, post);
     // Readers see the date, and a change that waits has none.
     if (needsApproval && post.status === 'published') throw isPublished();
@@ -267,18 +261,6 @@ export async function datePost(
     }
     const more = isDateSet ? ` to ${formatInZone(createdAt, 'UTC')}` : ' to the time of its publication';
     await recordPost(tx, deps, 'post.changed', post, { verb: 'set the date of', more });
-  });
-}
-
-function changePost(
-  { db }: AuditDeps,
-  postId: string,
-  change: (tx: WriteTx, post: OwnedPost) => Promise<void>,
-): Promise<Post> {
-  return writeAbout(db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
-    await change(tx, post);
     return getPost(tx, postId);
   });
 }
@@ -292,9 +274,7 @@ export async function deletePost(
   postId: string,
   check?: (stored: OwnedPost) => void,
 ): Promise<void> {
-  await writeAbout(deps.db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+  await changePost(deps.db, postId, async (tx, post) => {
     check?.(post);
     await moveToTrash(tx, deps, post);
   });
@@ -364,26 +344,19 @@ export interface BulkResult {
 
 const NOTHING = { unchanged: 0, missing: 0, withoutText: 0, unseen: 0, unapproved: 0 };
 
-interface BulkOptions {
-  /** Publishes no draft without text. */
-  needsText?: boolean;
-  /** False for a post that the person has not seen as it is. */
-  isSeen?: (stored: OwnedPost) => boolean;
-}
-
-/** Does the same to posts of an organization, a hundred in a transaction, so that nobody waits for all of them. */
+/** A hundred in a transaction, so that nobody waits for all. `isSeen`: the person has seen the post as it is. */
 export async function changePosts(
   deps: AuditDeps,
   organizationId: string,
   postIds: readonly string[],
   action: BulkAction,
-  options: BulkOptions = {},
+  isSeen: (stored: OwnedPost) => boolean = () => true,
 ): Promise<BulkResult> {
   const ids = [...new Set(postIds)];
   const total: BulkResult = { changed: [], ...NOTHING };
   for (let at = 0; at < ids.length; at += BATCH) {
     const some = ids.slice(at, at + BATCH);
-    const result = await changeBatch(deps, organizationId, some, action, options);
+    const result = await changeBatch(deps, organizationId, some, action, isSeen);
     total.changed.push(...result.changed);
     for (const name of Object.keys(NOTHING) as (keyof typeof NOTHING)[]) total[name] += result[name];
   }
@@ -395,7 +368,7 @@ function changeBatch(
   organizationId: string,
   ids: readonly string[],
   action: BulkAction,
-  { needsText = false, isSeen }: BulkOptions,
+  isSeen: (stored: OwnedPost) => boolean,
 ): Promise<BulkResult> {
   return deps.db.write(async (tx) => {
     const result: BulkResult = { changed: [], ...NOTHING };
@@ -406,15 +379,15 @@ function changeBatch(
         result.missing++;
         continue;
       }
-      if (isSeen?.(post) === false) {
+      if (!isSeen(post)) {
         result.unseen++;
         continue;
       }
-      if (needsText && action === 'publish' && post.status === 'draft' && isWithoutText(post)) {
+      const isPublishing = action === 'publish' && post.status === 'draft';
+      if (isPublishing && isWithoutText(post)) {
         result.withoutText++;
         continue;
       }
-      const isPublishing = action === 'publish' && post.status === 'draft';
       if (isPublishing && needsApproval && !(await isApproved(tx, post))) {
         result.unapproved++;
         continue;

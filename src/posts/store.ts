@@ -2,6 +2,7 @@ import { and, asc, desc, eq, getTableColumns, inArray, type Placeholder, sql } f
 import {
   changingPosts,
   dialectOf,
+  excluded,
   type PostSearch,
   placeholdersFor,
   prepared,
@@ -177,12 +178,16 @@ export async function readPost(tx: ReadTx, postId: string): Promise<OwnedPost | 
   return (await statements(tx).byId.get({ postId })) ?? null;
 }
 
-/** A post of any organization. Throws `AppError` 404. */
-export async function getPost(tx: ReadTx, postId: string): Promise<Post> {
+/** A post of any organization, with what the API does not send. Throws `AppError` 404. */
+export async function getOwnedPost(tx: ReadTx, postId: string): Promise<OwnedPost> {
   const found = await readPost(tx, postId);
   if (found === null) throw notFound('post', postId);
-  return toPost(found);
+  return found;
 }
+
+/** A post of any organization. Throws `AppError` 404. */
+export const getPost = async (tx: ReadTx, postId: string): Promise<Post> =>
+  toPost(await getOwnedPost(tx, postId));
 
 /** A post as the API sends it. */
 export const toPost = ({ organizationId: _, isDateSet: __, ...post }: OwnedPost): Post => post;
@@ -223,6 +228,13 @@ export async function writeAbout<Result>(
   // Without an owner there is no such post, unless it is created in the meantime: then the work runs alone.
   return db.write(work, owner === undefined ? {} : changingPosts(owner));
 }
+
+/** The same for a post that exists. Throws `AppError` 404. */
+export const changePost = <Result>(
+  db: Storage,
+  postId: string,
+  work: (tx: WriteTx, post: OwnedPost) => Promise<Result>,
+): Promise<Result> => writeAbout(db, { postId }, async (tx) => work(tx, await getOwnedPost(tx, postId)));
 
 const verbs = {
   'post.published': 'published',
@@ -336,9 +348,7 @@ const statements = prepared((tx) => {
       .values(placeholdersFor(columns))
       .onConflictDoUpdate({
         target: posts.id,
-        set: Object.fromEntries(
-          Object.entries(changeable).map(([key, { name }]) => [key, sql`excluded.${sql.identifier(name)}`]),
-        ),
+        set: excluded(changeable),
         setWhere: sql`${posts.organizationId} = excluded.organization_id`,
       })
       .returning({ id: posts.id })

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { and, asc, count, desc, eq, getTableColumns, isNull, sql } from 'drizzle-orm';
-import { changingPosts, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { changingPosts, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { postSuggestions, posts } from '../../db/schema/posts.ts';
 import { AppError, invalidField, notFound } from '../lib/app-error.ts';
 import { cutLine, ID_PATTERN } from '../lib/text.ts';
@@ -13,7 +13,7 @@ import { holdChange } from './approval-rule.ts';
 import { withContent } from './content.ts';
 import { MAX_TEXT, MAX_TITLE, type OwnedPost, type Post } from './model.ts';
 import { checkText } from './service.ts';
-import { getPost, readPost, recordPost, writePost } from './store.ts';
+import { getOwnedPost, getPost, readPost, recordPost, writePost } from './store.ts';
 import { recordVersion } from './versions.ts';
 
 /** A change that the holder of an API key proposes, or the assistant. It never changes. */
@@ -61,19 +61,13 @@ const head = { ...columns, title: sql<string>`coalesce(${postSuggestions.title},
 /** Those of an organization, of a post, or all, the newest first. Posts in the trash do not count. */
 export async function listOpenChanges(
   tx: ReadTx,
-  { organizationId, postId }: { organizationId?: string | undefined; postId?: string | undefined },
+  of: { organizationId?: string | undefined; postId?: string | undefined },
 ): Promise<SuggestedHead[]> {
   return tx
     .select(head)
     .from(postSuggestions)
     .innerJoin(posts, eq(posts.id, postSuggestions.postId))
-    .where(
-      and(
-        isOfLive(postSuggestions.organizationId),
-        organizationId === undefined ? undefined : eq(postSuggestions.organizationId, organizationId),
-        postId === undefined ? undefined : eq(postSuggestions.postId, postId),
-      ),
-    )
+    .where(and(isOfLive(postSuggestions.organizationId), matching(postSuggestions, of)))
     .orderBy(desc(postSuggestions.createdAt), desc(postSuggestions.id))
     .all();
 }
@@ -231,8 +225,7 @@ export async function acceptChange(
     deps.db.write(async (tx) => {
       const change = await getSuggestedChange(tx, id);
       const { postId, keyId, keyName } = change;
-      const before = await readPost(tx, postId);
-      if (before === null) throw notFound('post', postId);
+      const before = await getOwnedPost(tx, postId);
       const { title, markdown } = suggestedText(before, change);
       if (seen !== undefined && seen !== before.updatedAt) {
         throw new AppError(409, 'The post was changed in the meantime', { code: 'post_changed' });

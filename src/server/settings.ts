@@ -1,4 +1,4 @@
-import type { Hsts } from '../http/hsts.ts';
+import type { Hsts } from '../http/request.ts';
 import { readRules } from '../people/oidc/rules.ts';
 import type { OrganizationCreation } from '../people/organizations.ts';
 

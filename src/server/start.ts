@@ -1,8 +1,7 @@
 import { StorageLost } from '../../db/failures.ts';
 import { checkWith } from '../drafting/check.ts';
 import { threadedComposer } from '../drafting/thread.ts';
-import { withHsts } from '../http/hsts.ts';
-import { type Fetch, pathOf } from '../http/request.ts';
+import { type Fetch, pathOf, withHsts } from '../http/request.ts';
 import { errorJson } from '../http/respond.ts';
 import { listIntegrations } from '../integrations/store.ts';
 import { trackUptime, type Uptime } from '../integrations/uptime.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Hsts, withHsts } from '../../src/http/hsts.ts';
+import { type Hsts, withHsts } from '../../src/http/request.ts';
 import { temporaryFolder } from '../support/cli.ts';
 import { startTidings } from '../support/server.ts';
 

@@ -78,7 +78,7 @@ test('whatever is done with a long post', async () => {
   const [change] = await app.db.read((tx) => listSuggestedChanges(tx, id));
   await acceptChange(deps, change?.id ?? '');
   contentOf.accepted = await contentIn(id);
-  await changePosts(deps, 'org_acme', [id], 'publish', { needsText: true });
+  await changePosts(deps, 'org_acme', [id], 'publish');
 
   const file = {
     name: 'p.json',

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { AppError } from '../../src/lib/app-error.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
-import { createGuard } from '../../src/people/guard.ts';
-import { MAX_THROTTLES, saveThrottle } from '../../src/people/throttles.ts';
+import { createGuard, MAX_THROTTLES, saveThrottle } from '../../src/people/guard.ts';
 import { sweep } from '../../src/server/sweep.ts';
 import { fixedClock } from '../support/clock.ts';
 import { valuesOf } from '../support/database.ts';

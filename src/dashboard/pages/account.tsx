@@ -42,7 +42,6 @@ const OrganizationForm = Type.Object({
   }),
 });
 
-/** About this browser. */
 const AppearanceForm = Type.Object({
   theme: choiceOf(themes, { label: 'Theme', problem: 'Choose a theme.' }),
   density: choiceOf(densities, { label: 'Density', problem: 'Choose a density.' }),
@@ -150,7 +149,6 @@ async function noSuchPage(): Promise<never> {
   throw new AppError(404, 'Page not found.');
 }
 
-/** Throws `AppError` 400 with `fields`. */
 function readAppearance({ form }: Visit): Preferences {
   const { theme, density, zone, shortcuts } = readFields(AppearanceForm, form);
   const fixedZone = zone.trim() === '' ? null : knownZone(zone.trim());

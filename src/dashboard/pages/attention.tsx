@@ -17,8 +17,6 @@ import { Link, LinkButton, useVisit, When } from '../view/elements.tsx';
 import { Action, FormError } from '../view/form.tsx';
 import { Empty } from '../view/list.tsx';
 
-// The list of causes that need a person. An item can be muted for a while.
-
 const PATH = '/dashboard/:organizationId/attention';
 
 const MuteForm = Type.Object({

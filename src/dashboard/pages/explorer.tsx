@@ -24,10 +24,8 @@ const operations = {
 interface Choices {
   operation: keyof typeof operations;
   postId: string;
-  /** The parameters of the operation as they were typed, which may be invalid. */
   query: URLSearchParams;
   etag: string;
-  /** True once somebody pressed "Send request". */
   isSent: boolean;
 }
 

@@ -110,7 +110,7 @@ export const routes: readonly Page[] = [
     const ids = posts.map(({ id }) => id);
     const seenAt = form.get('seen');
     const isSeen = ({ updatedAt }: OwnedPost) => seenAt === null || updatedAt <= seenAt;
-    const result = await changePosts(deps, organization.id, ids, 'publish', { needsText: true, isSeen });
+    const result = await changePosts(deps, organization.id, ids, 'publish', isSeen);
     return redirect(`import/${history.id}`, describeBulk('publish', result));
   }),
 ];
@@ -197,7 +197,6 @@ function describeRequest({ releases, since }: Pick<History, 'releases' | 'since'
   return since === null ? 'All releases' : `Releases since ${formatDay(since, zone)}`;
 }
 
-/** The newest imports of an integration's repositories, on its page. */
 export function Imports(props: { integration: Integration; histories: readonly History[] }) {
   const { repositories } = props.integration;
   const { isOwner, look } = useVisit();

@@ -4,6 +4,7 @@ import { searchPosts } from '../../posts/list-store.ts';
 import { contentTypes, postStatuses } from '../../posts/model.ts';
 import { fragment, get, type MemberVisit, type Page, view } from '../page.ts';
 import { Icon, type IconName } from '../view/elements.tsx';
+import { Form } from '../view/form.tsx';
 import { Empty, SearchField } from '../view/list.tsx';
 
 export const routes: readonly Page[] = [
@@ -11,16 +12,12 @@ export const routes: readonly Page[] = [
     const query = visit.url.searchParams.get('q')?.trim().slice(0, MAX_QUERY_LENGTH) ?? '';
     const found = await findJumps(visit, query);
     if (visit.url.searchParams.has('list')) return fragment(found.map((jump) => <JumpItem {...jump} />));
-    const path = `${visit.base}/jump`;
     return view(
       { title: 'Search' },
       <search>
-        <form method="get" action={path} class="bar">
-          <SearchField label="Search posts, pages and actions" name="q" value={query} clearTo={path} />
-          <button type="submit" class="button">
-            Search
-          </button>
-        </form>
+        <Form isGet to="jump" button="Search" kind="" layout="bar">
+          <SearchField label="Search posts, pages and actions" value={query} clearTo="jump" />
+        </Form>
       </search>,
       found.length === 0 ? (
         <Empty drawing="search">

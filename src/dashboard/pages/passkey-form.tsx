@@ -8,8 +8,6 @@ import { FLOW_MS, seal, sealFlow } from '../sealed.ts';
 import { useVisit } from '../view/elements.tsx';
 import { Hidden, Mark } from '../view/form.tsx';
 
-// The form of a passkey, and what follows a password.
-
 export const SECOND = '/dashboard/~/second-factor';
 export const ALONE = '/dashboard/~/passkeys/sign-in';
 
@@ -75,7 +73,6 @@ export function PasskeyForm(props: {
   );
 }
 
-/** On the sign-in page. */
 export function SignInByPasskey({ to }: { to: string }) {
   const { deps } = useVisit();
   return (

@@ -125,10 +125,7 @@ function tokenOf({ form, url }: Visit): string {
   return form.get('token') ?? url.searchParams.get('token') ?? '';
 }
 
-/**
- * Returns the refusal. `isBounded`: something bounds how often, so it is written at once; else a flood would be of
- * commits.
- */
+/** Returns the refusal. `isBounded`: something bounds how often, so that it can be written at once. */
 export async function countRefusal(
   { deps, guard, clientAddress }: Visit,
   error: unknown,

@@ -54,20 +54,11 @@ export function LinkButton({ to, label, kind }: { to: string; label: string; kin
   );
 }
 
-export function Section({
-  id,
-  title,
-  ...more
-}: {
-  id: string;
-  title: string;
-  class?: string;
-  children: ComponentChildren;
-}) {
+export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
   return (
-    <section aria-labelledby={id} class={more.class}>
+    <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
-      {more.children}
+      {children}
     </section>
   );
 }
@@ -173,14 +164,12 @@ export function ToCopy(props: Parameters<typeof Copy>[0]) {
 }
 
 /** Values to enter elsewhere, each below its label. */
-export function ValuesToCopy({
-  values,
-}: {
+export function ValuesToCopy(props: {
   values: readonly (readonly [label: string, value: string, copy: string])[];
 }) {
   return (
     <div class="card pad">
-      {values.map(([label, value, copy]) => (
+      {props.values.map(([label, value, copy]) => (
         <>
           <p class="label">{label}</p>
           <ToCopy text={value} label={copy} />
@@ -235,30 +224,28 @@ const units: readonly [name: string, ms: number, belowMs: number][] = [
 
 /** A time such as "12 s ago", "yesterday", "Nov 18, 2026" or "in 3 days". */
 export function When({ at }: { at: string | number }): VNode {
-  const { now, look } = useVisit();
-  return <Time at={at} text={(time) => relative(time, now, look.zone)} />;
+  const { now } = useVisit();
+  return <Time at={at} text={(time, zone) => relative(time, now, zone)} />;
 }
 
 /** A time such as "Nov 18, 2026, 17:02". */
 export function Clock({ at }: { at: string | number }): VNode {
-  const { zone } = useVisit().look;
-  return <Time at={at} text={(time) => formatTime(time, zone)} />;
+  return <Time at={at} text={(time, zone) => formatTime(time, zone)} />;
 }
 
 /** A time to the second. */
 export function Exactly({ at }: { at: string | number }): VNode {
-  const { zone } = useVisit().look;
-  return <Time at={at} text={(time) => formatTime(time, zone, 'second')} />;
+  return <Time at={at} text={(time, zone) => formatTime(time, zone, 'second')} />;
 }
 
 /** A time in the person's zone, with the exact one as its title. */
-function Time({ at, text }: { at: string | number; text: (time: Date) => string }) {
+function Time({ at, text }: { at: string | number; text: (time: Date, zone: string) => string }) {
   const { zone } = useVisit().look;
   const time = new Date(at);
   if (Number.isNaN(time.getTime())) return <span>{at}</span>;
   return (
     <time datetime={time.toISOString()} title={formatExactly(time, zone)}>
-      {text(time)}
+      {text(time, zone)}
     </time>
   );
 }

@@ -16,6 +16,8 @@ export function Mark() {
 
 interface FormProps {
   to: string;
+  /** The fields stand in the address. */
+  isGet?: boolean;
   problem?: Problem | null | undefined;
   button: string;
   kind?: '' | 'go' | 'bad' | 'link';
@@ -37,6 +39,7 @@ interface FormProps {
 
 export function Form({
   to,
+  isGet = false,
   problem = null,
   button,
   kind = 'go',
@@ -44,10 +47,11 @@ export function Form({
   edit,
   ...more
 }: FormProps) {
-  const { isUnsaved = problem != null || (edit !== undefined && edit.conflicts.length > 0) } = more;
+  const isRefused = problem != null || (edit !== undefined && edit.conflicts.length > 0);
+  const { isUnsaved = isRefused && !isGet } = more;
   return (
     <form
-      method="post"
+      method={isGet ? 'get' : 'post'}
       action={useHref(to)}
       class={layout || undefined}
       id={more.id}

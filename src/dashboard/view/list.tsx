@@ -110,10 +110,7 @@ export function Rows<Row>({ columns, rows, selection, marksOf = () => ({}) }: Bo
   ));
 }
 
-/**
- * The form of a table with `selection`: its buttons act on the selected rows, `selected`. The script hides it without
- * any.
- */
+/** The form of a table with `selection`: its buttons act on the rows in `selected`. */
 export function SelectionBar({ id, to, children }: { id: string; to: string; children: ComponentChildren }) {
   return (
     <form id={id} method="post" action={useHref(to)} class="selection-bar" data-selection>
@@ -126,17 +123,11 @@ export function SelectionBar({ id, to, children }: { id: string; to: string; chi
 }
 
 /** In place of a table without rows: a drawing, a sentence, and one button. */
-export function Empty({
-  drawing,
-  children,
-}: {
-  drawing?: keyof typeof drawings;
-  children: ComponentChildren;
-}) {
+export function Empty(props: { drawing?: keyof typeof drawings; children: ComponentChildren }) {
   return (
     <div class="card empty">
-      {drawing && <Drawing name={drawing} />}
-      {children}
+      {props.drawing && <Drawing name={props.drawing} />}
+      {props.children}
     </div>
   );
 }
@@ -223,15 +214,15 @@ export function NumberedPager(props: {
 }
 
 /** A field that searches a list. `/` focuses it. `clearTo`: the list without the search. */
-export function SearchField(props: { label: string; name: string; value: string; clearTo: string }) {
-  const { label, name, value, clearTo } = props;
+export function SearchField(props: { label: string; value: string; clearTo: string }) {
+  const { label, value, clearTo } = props;
   const clear = useHref(clearTo);
   return (
     <div class="field grow search search-field">
       <Icon name="search" />
       <input
-        id={`field-${name}`}
-        name={name}
+        id="field-q"
+        name="q"
         type="search"
         value={value}
         placeholder={label}

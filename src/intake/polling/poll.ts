@@ -27,7 +27,7 @@ import { fullAgainAt, type RateLimit, waitMs } from '../../lib/bounded-map.ts';
 import { count } from '../../lib/text.ts';
 import { HOUR_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
-import { findFullAt, saveThrottle } from '../../people/throttles.ts';
+import { findFullAt, saveThrottle } from '../../people/guard.ts';
 import { ProviderProblem } from '../../providers/api.ts';
 import { providerOf } from '../../providers/index.ts';
 import type { RequestBudget } from '../../providers/reader.ts';

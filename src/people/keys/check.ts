@@ -8,8 +8,6 @@ import {
   type Verdict,
 } from './store.ts';
 
-// The check of a request's API key (sections 5 and 7 of the spec).
-
 type ValidKey = Extract<Verdict, { outcome: 'valid' }>;
 
 interface KeyChecking {

@@ -34,10 +34,12 @@ async function findGrant(
   isKept: boolean,
 ): Promise<Pick<KeyRow, 'permissions' | 'expiresAt' | 'revokedAt'> | null> {
   const { permissions, expiresAt, revokedAt } = apiKeys;
-  const [row] = await tx.values<[permissions: string, expiresAt: string | null, revokedAt: string | null]>(
-    sql`select ${permissions}, ${expiresAt}, ${revokedAt} from ${apiKeys} where ${apiKeys.id} = ${id} and ${isOfLive(apiKeys.organizationId)} ${isKept ? dialectOf(tx).keepRows : sql``}`,
-  );
-  return row ? { permissions: JSON.parse(row[0]), expiresAt: row[1], revokedAt: row[2] } : null;
+  const isIt = and(eq(apiKeys.id, id), isOfLive(apiKeys.organizationId));
+  const found = tx
+    .select({ permissions, expiresAt, revokedAt })
+    .from(apiKeys)
+    .where(sql`${isIt} ${isKept ? dialectOf(tx).keepRows : sql``}`);
+  return (await found.get()) ?? null;
 }
 
 async function getKey(tx: ReadTx, id: string): Promise<KeyRow> {
@@ -301,7 +303,6 @@ export interface KeyService {
   listKeys(organizationId: string): Promise<ApiKey[]>;
   /** Keeps the key in the list. Revoking again is no error. Throws `AppError` 404. */
   revokeKey(keyId: string): Promise<ApiKey>;
-  /** Removes the key from the list too. Throws `AppError` 404. */
   deleteKey(keyId: string): Promise<void>;
   /** Stores the times of last use that are due, or `all`. `giveUpMs` bounds the wait for another process's write. */
   flush(options?: { all?: boolean; giveUpMs?: number }): Promise<void>;
@@ -317,7 +318,6 @@ export class KeyServiceUnavailable extends AppError {
 /** A key without a call for so long counts as unused. */
 const QUIET_DAYS = 30;
 
-/** Throws `AppError` 404 when the organization has no key of this id. */
 export async function getOwnKey(
   { keys }: { keys: KeyService },
   organizationId: string,

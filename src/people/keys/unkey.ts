@@ -113,7 +113,6 @@ export function openUnkey({ rootKey, timeoutMs, baseUrl }: Omit<UnkeyConfig, 'ap
   });
 }
 
-/** Keys at Unkey (API v2). Unkey records when each was last used. */
 export function unkeyKeys(
   deps: KeyDeps,
   config: UnkeyConfig,

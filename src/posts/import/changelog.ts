@@ -78,10 +78,7 @@ export function isChangelogName(name: string): boolean | 'maybe' {
   );
 }
 
-/**
- * Reads a post per version, newest first. A version without a date has no `createdAt`; versions of one day are 1 ms
- * apart.
- */
+/** A post per version, newest first. One without a date has no `createdAt`; those of one day are 1 ms apart. */
 export async function parseChangelog({ name, text: given }: SourceFile): Promise<ParsedFile> {
   if (isExportedChangelog(given)) return parseExportedChangelog(given);
   const [matter = ''] = FRONT_MATTER.exec(given) ?? [];
@@ -275,7 +272,6 @@ function isVersion(
   return hasDates ? isDated(heading) || isLinked || (isWhole && levels.has(heading.level)) : isWhole;
 }
 
-/** A heading that begins as a version does. */
 const beginsAsVersion = ({ form, version, markdown }: Heading) =>
   form === 'heading' &&
   version?.kind !== 'title' &&

@@ -210,10 +210,7 @@ function isoOf(text: string): string {
   return isDate && only !== undefined && other === undefined ? only.toISOString() : text;
 }
 
-/**
- * Characters that may begin a value, outside of texts that fill their line. Bun compares each key of TOML with all
- * others.
- */
+/** Characters that may begin a value, outside of whole lines. Bun compares each key of TOML with all others. */
 const LIMITS = {
   YAML: { mark: /[-,:?*[\]{}]/g, marks: 20_000, length: Number.POSITIVE_INFINITY },
   TOML: { mark: /[=,.[{]/g, marks: 2_000, length: 100_000 },

@@ -154,10 +154,7 @@ export async function fromStore<Result>(work: Promise<Result>): Promise<Result> 
   }
 }
 
-/**
- * The file first, then its row. The same content is stored once. Throws `AppError`: `readImage`'s, 413 `media_quota`,
- * 503.
- */
+/** The file first, then its row. The same content is stored once. Throws as `readImage`, and `AppError` 413 and 503. */
 export async function addImage(
   deps: Needs,
   { organizationId, name: given, ...image }: NewImage,

@@ -23,10 +23,7 @@ const uploadFailures: Readonly<Record<UploadProblem, [status: number, message: s
 const SWITCHED_OFF =
   'Forbidden: the endpoint for agents is off. An owner can switch it on in the dashboard under Publishing, Agents';
 
-/**
- * The Model Context Protocol over streamable HTTP, without sessions and streams. The key is checked again before each
- * write.
- */
+/** MCP over streamable HTTP, without sessions and streams. The key is checked again before each write. */
 export function agents(deps: ToolDeps & Pick<Deps, 'keys' | 'metrics'>) {
   return new Elysia({ name: 'agents' }).post(
     '/mcp',

@@ -18,7 +18,7 @@ import {
   sql,
 } from 'drizzle-orm';
 import { alias } from 'drizzle-orm/sqlite-core';
-import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { deleteExpired, dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../../db/schema/public.ts';
 import { notFound } from '../../lib/app-error.ts';
@@ -344,7 +344,6 @@ export async function measureOutbox(tx: ReadTx): Promise<{ queued: number; dueSi
 }
 
 export async function deleteExpiredMessages(tx: WriteTx, asOf: Date, limit: number): Promise<number> {
-  const { id, expiresAt } = hookMessages;
-  const expired = tx.select({ id }).from(hookMessages).where(lte(expiresAt, asOf.getTime())).limit(limit);
-  return (await tx.delete(hookMessages).where(inArray(id, expired)).returning({ id }).all()).length;
+  const { id: key, expiresAt } = hookMessages;
+  return deleteExpired(tx, { table: hookMessages, key, expiresAt }, asOf, limit);
 }

@@ -72,10 +72,7 @@ const DRAWN: RateLimit = { burst: 60, everyMs: 1_000 };
 
 const POST_CARD = /^([A-Za-z0-9_-]{1,64})\.png$/;
 
-/**
- * `card.png` of the list, `{postId}.png` of a post; null for any other name. Rejects with `AppError` 404, and 503 when
- * busy.
- */
+/** `card.png` of the list, `{postId}.png` of a post; null for any other name. Rejects with `AppError` 404 and 503. */
 export type SendCard = (request: Request, slug: string, name: string) => Promise<Response | null>;
 
 /** Strangers ask for social images, so few wait, and few are drawn a minute. One is kept until its texts change. */

@@ -145,10 +145,7 @@ export function icon({ publication: { title, accentColor } }: PublicView): strin
 
 const MAX_WAITING = 20;
 
-/**
- * A pause as long as the work follows each: a stranger takes half of a core at most. Throws `AppError` 503 when many
- * wait.
- */
+/** A pause as long as the work follows each: a stranger takes half of a core at most. Throws `AppError` 503. */
 export function createRenderQueue(maxWaiting = MAX_WAITING) {
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;

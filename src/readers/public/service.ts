@@ -43,10 +43,7 @@ export async function getPublic(tx: ReadTx, slug: string, surface: Surface): Pro
   throw renamed?.[surface] === true ? new SlugChanged(renamed.slug) : new AppError(404, 'Not found');
 }
 
-/**
- * The redirect leads to `publicUrl`: a custom domain's proxy may still ask for the old slug, which would redirect
- * forever.
- */
+/** It leads to `publicUrl`: a custom domain's proxy may still ask for the old slug, and redirect forever. */
 export async function followSlug(
   request: Request,
   publicUrl: string,

@@ -1,9 +1,8 @@
 import { and, asc, desc, eq, getTableColumns, gte, inArray, lt, type SQL, sql } from 'drizzle-orm';
-import { dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { deleteExpired, dialectOf, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { formerSlugs, publications } from '../../../db/schema/public.ts';
 import { isOfLive } from '../../people/organization-store.ts';
-import { deleteExpired } from '../../people/throttles.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import type { Publication } from './model.ts';
 
@@ -14,11 +13,12 @@ export async function findPublication(tx: ReadTx, organizationId: string): Promi
 /** `isKept`: in `write`, where it stays so until the commit. */
 export async function isMcpOn(tx: ReadTx, organizationId: string, isKept: boolean): Promise<boolean> {
   const { isMcpOn, organizationId: id } = publications;
-  const kept = isKept ? dialectOf(tx).keepRows : sql``;
-  const [row] = await tx.values<[number]>(
-    sql`select ${isMcpOn} from ${publications} where ${id} = ${organizationId} and ${isOfLive(id)} ${kept}`,
-  );
-  return row?.[0] === 1;
+  const isIt = and(eq(id, organizationId), isOfLive(id));
+  const found = tx
+    .select({ isMcpOn })
+    .from(publications)
+    .where(sql`${isIt} ${isKept ? dialectOf(tx).keepRows : sql``}`);
+  return (await found.get())?.isMcpOn === true;
 }
 
 export async function findPublicationBySlug(tx: ReadTx, slug: string): Promise<Publication | null> {

@@ -17,6 +17,7 @@ import { codeOf, messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { bringToDisk } from '../../lib/disk.ts';
 import type { S3Access } from '../../lib/file-store.ts';
+import { unlessAborted } from '../../lib/public-fetch.ts';
 import { randomToken } from '../../lib/text.ts';
 import { DAY_MS } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
@@ -310,15 +311,6 @@ export function backupJobs(
       },
     },
   ];
-}
-
-/** Rejects as soon as `signal` is aborted: a store that does not answer must not hold up the stop of the server. */
-function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort);
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 function nameOf(at: Date, sequence: number): string {

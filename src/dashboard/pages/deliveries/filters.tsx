@@ -64,7 +64,6 @@ const resultNames: Readonly<Record<ResultFilter, string>> = {
 
 const asOption = (value: string, label = value): Option => ({ value, label });
 
-/** The events of the connected providers, and the chosen one. */
 function eventOptions(integrations: readonly Integration[], chosen: string | null) {
   const types = new Set(integrations.map(({ type }) => type));
   const known = providers.filter(({ id }) => types.size === 0 || types.has(id));
@@ -77,7 +76,6 @@ export function filtersIn(query: URLSearchParams): Record<string, string> {
   return Object.fromEntries([...query].filter(([name, value]) => names.includes(name) && value !== ''));
 }
 
-/** The path of the log with the filters of `query`, and with `more` parameters. */
 export function logPath(base: string, query: URLSearchParams, more: Record<string, string> = {}): string {
   const kept = new URLSearchParams({ ...more, ...filtersIn(query) });
   return kept.size === 0 ? `${base}/deliveries` : `${base}/deliveries?${kept}`;
@@ -143,7 +141,6 @@ export function Filters({ integrations }: { integrations: Integration[] }) {
       search={
         <SearchField
           label="Search titles, payloads and IDs"
-          name="q"
           value={q ?? ''}
           clearTo={logPath(base, new URLSearchParams(folded))}
         />

@@ -32,7 +32,6 @@ const PAGE = 25;
 /** Entries are written shortly after they arrive, not always in order, so the live tail reads this far back. */
 const OVERLAP_MS = 5_000;
 
-/** Deliveries that one form looks at, the newest first. */
 const MAX_REPLAYED = 200;
 
 const SELECTION = 'replay';
@@ -71,7 +70,6 @@ export const routes: readonly Page[] = [
   }),
 ];
 
-/** The selected entries; without a selection, those that match the filters. */
 async function readReplayed({ deps, organization: { id }, form }: MemberVisit) {
   const selected = form.getAll('selected').filter(isId).slice(0, MAX_REPLAYED);
   const filter = readFilter(form, deps.clock.now());
@@ -218,7 +216,6 @@ function describeAll(days: readonly { counts: Partial<Record<string, number>> }[
   return total > MAX_REPLAYED ? `Replay the newest ${MAX_REPLAYED}` : `Replay all ${total}`;
 }
 
-/** In place of the rows: why there are none, and what to do. */
 function NoEntries(props: { first: Integration | undefined; isCut: boolean; isOlder: boolean }) {
   const { first, isCut, isOlder } = props;
   const { base, url } = useVisit();
@@ -290,7 +287,6 @@ const columns = ({ integrations, results }: Beside): Column<Delivery>[] => [
   dateColumn('Received'),
 ];
 
-/** The delivery's repository; its provider when it has none. */
 export function sourceOf(
   { integrationId, integrationType, repositoryId }: Delivery,
   integrations: readonly Integration[],

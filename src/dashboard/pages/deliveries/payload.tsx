@@ -21,7 +21,6 @@ interface PayloadProps {
   query: URLSearchParams;
 }
 
-/** The data that the log keeps of a payload, as a tree or as JSON. */
 export function PayloadSection({ entry: { id, status, payload }, path, query }: PayloadProps) {
   // The data of a rejected delivery is for its reason alone.
   const data = status === 'processed' ? payload.data : null;

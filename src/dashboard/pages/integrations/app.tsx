@@ -54,16 +54,11 @@ function describeInstalled({ isInstalled, isSuspended, added, removed, skipped }
 const namesOf = (names: readonly string[]) =>
   names.length > MAX_NAMED ? counted(names.length, 'repository', 'repositories') : names.join(', ');
 
-const KeyForm = Type.Object({
-  key: Type.String({ label: 'Private key' }),
-});
-
 function showKeyForm(visit: IntegrationVisit, error?: string) {
   const { deps, integration, path } = visit;
   const { name, app } = providerOf(integration.type);
   if (integration.app === null || app === undefined) throw new AppError(404, 'Page not found.');
   const pages = app.pages(deps.providerUrls?.[integration.type], integration.app);
-  const { fields } = formState(KeyForm, {});
   return subpage(
     visit,
     { title: 'Replace key' },
@@ -79,7 +74,8 @@ function showKeyForm(visit: IntegrationVisit, error?: string) {
       isOnce
     >
       <TextArea
-        {...fields.key}
+        label="Private key"
+        name="key"
         error={error}
         hint="The content of the .pem file. It is kept encrypted."
         more={{ rows: 8, class: 'mono', spellcheck: false }}

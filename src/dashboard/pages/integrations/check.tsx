@@ -96,7 +96,6 @@ function Fix({ fix = '', path }: { fix: string | undefined; path: string }) {
 const showAt = (about: Failure['about']) => (visit: IntegrationVisit, error: unknown) =>
   showIntegration(visit, { about, error });
 
-/** Sends a signed delivery to this service, the way a provider does. */
 async function sendTest({ deps, organization, form, integration }: IntegrationVisit) {
   const { db, clock, secrets, self } = deps;
   const event = form.get('event') ?? '';

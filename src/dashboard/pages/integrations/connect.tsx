@@ -110,7 +110,6 @@ async function connectChosen(visit: MemberVisit, type: IntegrationType): Promise
   }
 }
 
-/** Throws `AppError` 400 when nothing was chosen. */
 function chosenOf(form: URLSearchParams, type: IntegrationType): string[] {
   const { api, words } = providerOf(type);
   if (api?.allPlaces != null && form.get('which') !== 'chosen') return [api.allPlaces];

@@ -12,6 +12,7 @@ import { Action, Form, FormError, Select } from '../../view/form.tsx';
 import { deliveriesScript } from '../deliveries/list.tsx';
 import { Imports } from '../history.tsx';
 import { Runs, RunsSection, TriggerList } from '../triggers/list.tsx';
+import { RecoverySection } from './missed.tsx';
 import {
   findMissedPause,
   LocalAddressNote,
@@ -22,7 +23,6 @@ import {
   Troubles,
   troublesOf,
 } from './overview.tsx';
-import { RecoverySection } from './recovery.tsx';
 import { getIntegration, PATH, problemOf } from './subpage.tsx';
 import {
   AppNote,

@@ -135,7 +135,6 @@ export function PauseNote({ pause, type, to }: { pause: Pause; type: Integration
   );
 }
 
-/** The items of an organization that are about an integration or its triggers. */
 export const troublesOf = (attention: readonly AttentionItem[], id: string): AttentionItem[] =>
   attention.filter(({ path }) => path?.replace(/#.*/, '') === `integrations/${id}`);
 

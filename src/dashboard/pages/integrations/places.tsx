@@ -27,10 +27,8 @@ import {
 } from './subpage.tsx';
 import { tokenLabel } from './webhooks.tsx';
 
-/** Longer lists get a filter. */
 const MAX_UNFILTERED = 8;
 
-/** A repository that is connected by its name. */
 export const RepositoryForm = Type.Object({
   repository: Type.String({ label: 'Repository', hint: 'OWNER/NAME, such as acme/rocket, or its URL.' }),
 });
@@ -239,7 +237,6 @@ export function tokenField({ deps }: MemberVisit, type: IntegrationType, error: 
   );
 }
 
-/** A provider's words, with their links and code. */
 export function Phrases({ phrases }: { phrases: readonly Phrase[] }) {
   return (
     <>

@@ -74,7 +74,6 @@ export function integrationPage(name: string, show: Answering, failed?: Failing)
   return get(`${PATH}/${name}`, 'owner', answering(show, failed));
 }
 
-/** A form whose work is done once. */
 export function integrationForm(name: string, work: Answering, failed?: Failing): Page {
   const done = async (visit: IntegrationVisit) =>
     (await once(visit.deps, visit.form.get('mark'), async () => work(visit))) ??

@@ -159,7 +159,6 @@ export function AppNote({ integration, pages }: { integration: Integration; page
   );
 }
 
-/** A long list is cut: the provider has all. */
 const MAX_LISTED = 100;
 
 /** The repositories of the installation, and the App's webhook. */

@@ -176,18 +176,12 @@ export async function copyProblems(
   );
 }
 
-/** Into the text of the field `for`: by this button, by pasting, by dropping. Without the script, a link to the images. */
-export function InsertImage({
-  visit: { base, deps },
-  field = 'field-markdown',
-}: {
-  visit: Pick<MemberVisit, 'base' | 'deps'>;
-  /** The id of the text field. */
-  field?: string;
-}) {
+/** Into the text of a post: by this button, by pasting, by dropping. Without the script, a link to the images. */
+export function InsertImage() {
+  const { base, deps } = useVisit();
   if (deps.media.files === null) return null;
   return (
-    <div class="insert-image" data-images={`${base}/media`} data-for={field}>
+    <div class="insert-image" data-images={`${base}/media`} data-for="field-markdown">
       <button type="button" class="button" data-images-choose hidden>
         Insert image
       </button>

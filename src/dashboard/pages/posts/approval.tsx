@@ -22,10 +22,8 @@ import { postForm } from '../../submission.ts';
 import { Difference } from '../../view/difference.tsx';
 import { Clock, Facts, Link, More, proseOf, useVisit, When } from '../../view/elements.tsx';
 import { Action, Danger, Form, FormError, Hidden, TextArea } from '../../view/form.tsx';
-import { requirePost } from './suggestion.tsx';
+import { crumbsOf, requirePost } from './suggestion.tsx';
 import { shown } from './words.tsx';
-
-// A second person reads a text and approves or declines it.
 
 const APPROVAL = '/dashboard/:organizationId/posts/:postId/approval';
 
@@ -74,10 +72,6 @@ async function showApproval(visit: MemberVisit, error?: AppError) {
     return { ...found, approvers, base };
   });
   const text: OwnedPost = { ...post, ...approval?.change };
-  const crumbs = [
-    { to: 'posts', label: 'Posts' },
-    { to: path, label: post.title },
-  ];
   const seen = hashOfSeen(text);
   const isWaiting = state === 'waiting';
   const isAsked = isWaiting && approval?.askedById !== null;
@@ -86,7 +80,7 @@ async function showApproval(visit: MemberVisit, error?: AppError) {
   const mayDecline = mayPublish && !(isOwn && isWaiting) && (isWaiting || state === 'approved');
   const { fields, problem } = formState(DeclineForm, visit.form, error?.status === 400 ? error : undefined);
   return view(
-    { title: `Approval of ${post.title}`, heading: 'Approval', crumbs, error },
+    { title: `Approval of ${post.title}`, heading: 'Approval', crumbs: crumbsOf({ post, path }), error },
     error?.status === 409 && <FormError error={`${error.message}.`} />,
     <Facts
       facts={[
@@ -184,7 +178,6 @@ function WithdrawPart({
 
 type State = FoundApproval & { post: OwnedPost };
 
-/** How the approval stands, in one line. */
 function ApprovalLine({ state, approval, post }: State): ComponentChildren {
   if (approval === null) return 'Needs approval.';
   const { askedBy, askedById, askedAt, decidedBy, decidedAt, note, change } = approval;

@@ -71,7 +71,6 @@ async function makeDraft(visit: MemberVisit): Promise<Answer> {
   }
 }
 
-/** Those whose events are changes of a repository; first those of `repository`. */
 async function triggerOptions({ deps, organization }: MemberVisit, repository: string) {
   const organizationId = organization.id;
   const { integrations, triggers } = await deps.db.read(async (tx) => ({

@@ -297,7 +297,7 @@ function editorPage(visit: MemberVisit, given: EditorProps) {
           </section>
         </div>
         <p class="hint" id="text-count" data-script hidden />
-        <InsertImage visit={visit} />
+        <InsertImage />
       </form>
       {below}
     </Columns>,

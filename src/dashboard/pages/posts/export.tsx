@@ -10,10 +10,8 @@ import {
 } from '../../../posts/export.ts';
 import { contentTypes, type OwnedPost, postStatuses } from '../../../posts/model.ts';
 import { type Download, get, type MemberVisit, type Page, view } from '../../page.ts';
-import { Select } from '../../view/form.tsx';
-import { typeOptions } from './words.tsx';
-
-// Downloads all posts of the organization, or those of a status and a type.
+import { Form, Select } from '../../view/form.tsx';
+import { statusOptions, typeOptions } from './words.tsx';
 
 const PATH = '/dashboard/:organizationId/posts/~/export';
 
@@ -24,11 +22,6 @@ const formatOptions: readonly { value: ExportFormat; label: string }[] = [
   { value: 'changelog', label: 'Changelog: titles, dates and texts for readers' },
 ];
 
-const statusOptions = [
-  { value: 'published', label: 'Published' },
-  { value: 'draft', label: 'Draft' },
-];
-
 const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   json: 'application/json',
   jsonl: 'application/jsonl; charset=utf-8',
@@ -37,14 +30,14 @@ const mediaTypes: Readonly<Record<ExportFormat, string>> = {
 };
 
 export const routes: readonly Page[] = [
-  get(PATH, 'member', async ({ base }) =>
+  get(PATH, 'member', async () =>
     view(
       {
         title: 'Export posts',
         crumbs: [{ to: 'posts', label: 'Posts' }],
         facts: 'JSON Lines and Markdown import again without loss. Images keep their addresses.',
       },
-      <form method="get" action={`${base}/posts/~/export/file`} class="stack">
+      <Form isGet to="posts/~/export/file" button="Download posts">
         <Select label="Format" name="format" options={formatOptions} />
         <div class="field-pair">
           <Select
@@ -62,10 +55,7 @@ export const routes: readonly Page[] = [
             hint="The format Changelog has changelog posts unless you choose another type."
           />
         </div>
-        <button type="submit" class="button go">
-          Download posts
-        </button>
-      </form>,
+      </Form>,
     ),
   ),
 

@@ -13,7 +13,7 @@ import { counted, More } from '../../view/elements.tsx';
 import { Field, FormOf, Select, TextArea } from '../../view/form.tsx';
 import { describeFuture, describeUnapproved, formatNames, PACKED, showPreview } from './import-preview.tsx';
 import { unpack } from './list.tsx';
-import { typeOptions } from './words.tsx';
+import { statusOptions, typeOptions } from './words.tsx';
 
 // Imports posts from a file or a pasted text: a preview, whose form sends the text again, and then the import.
 
@@ -72,17 +72,11 @@ const ImportForm = Type.Object({
     maxLength: MAX_NAME,
     hint: 'Importing the same source again updates its posts. Default: the name of the file.',
   }),
-  /** Of the preview. */
   schedule: Type.Boolean(),
   confirmed: Type.Boolean(),
   /** Show the preview again, with another source. */
   again: Type.Boolean(),
 });
-
-const statusOptions = [
-  { value: 'published', label: 'Published' },
-  { value: 'draft', label: 'Draft' },
-];
 
 export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => showForm(visit)),

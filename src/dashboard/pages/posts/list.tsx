@@ -15,7 +15,7 @@ import { type BulkAction, type BulkResult, bulkActions, changePosts } from '../.
 import { choiceOf, readFields } from '../../fields.ts';
 import { get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
 import { Clock, counted, Link, LinkButton, Status, useVisit, When } from '../../view/elements.tsx';
-import { Select } from '../../view/form.tsx';
+import { Form, Select } from '../../view/form.tsx';
 import { Empty, FilterBar, Pager, pageIn, SearchField, SelectionBar, Table } from '../../view/list.tsx';
 import { restorePath } from './trash.tsx';
 import { nameOrigin, PostSegments, typeOptions } from './words.tsx';
@@ -50,7 +50,6 @@ const currentOf = ({ status, hasSuggestion }: ListFilter) =>
 export const routes: readonly Page[] = [
   get(LIST, 'member', showPosts),
 
-  // The buttons that act on the selected posts of the list.
   post(`${LIST}/~/selected`, 'member', async (visit) => {
     const { deps, organization, form } = visit;
     const { selected, action, back, all } = readFields(SelectionForm, form);
@@ -60,20 +59,17 @@ export const routes: readonly Page[] = [
     if (selected.length === 0) return redirect(to, 'Select posts first.');
     const versions = new Map(selected.map(readSelected));
     const ids = all === undefined ? versions.keys() : await listMatching(visit, filter);
-    const result = await changePosts(deps, organization.id, [...ids], action, {
-      needsText: true,
-      // Nobody looked at the rows of other pages: they must be as they were when this one was opened.
-      isSeen: (post) =>
-        all === undefined || versions.has(post.id)
-          ? [undefined, versionOf(post)].includes(versions.get(post.id))
-          : post.updatedAt <= all,
-    });
+    // Nobody looked at the rows of other pages: they must be as they were when this one was opened.
+    const result = await changePosts(deps, organization.id, [...ids], action, (post) =>
+      all === undefined || versions.has(post.id)
+        ? [undefined, versionOf(post)].includes(versions.get(post.id))
+        : post.updatedAt <= all,
+    );
     const undo = action === 'delete' ? restorePath(visit, result.changed) : undefined;
     return redirect(to, describeBulk(action, result), undo);
   }),
 ];
 
-/** Posts that one form acts on. */
 const MAX_MATCHING = 1_000;
 const READ_AT_ONCE = 100;
 
@@ -186,7 +182,6 @@ async function showPosts({ deps, organization, url, mayPublish }: MemberVisit) {
           {hasSuggestion && <input type="hidden" name="suggestion" value="1" />}
           <SearchField
             label="Search titles and text"
-            name="q"
             value={q}
             clearTo={addressOf({ status, contentType, hasSuggestion })}
           />
@@ -316,7 +311,7 @@ function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post:
 }
 
 function NoPosts() {
-  const { base, isOwner } = useVisit();
+  const { isOwner } = useVisit();
   return (
     <Empty drawing="posts">
       <p>
@@ -325,7 +320,7 @@ function NoPosts() {
           ' Enter a public repository by name, and its past releases become drafts. No token and no webhook are needed.'}
       </p>
       {isOwner && (
-        <form method="get" action={`${base}/import`} class="bar">
+        <Form isGet to="import" button="Import by repository name" layout="bar">
           <input
             name="repository"
             required
@@ -333,10 +328,7 @@ function NoPosts() {
             placeholder="acme/rocket"
             aria-label="Repository, such as acme/rocket"
           />
-          <button type="submit" class="button go">
-            Import by repository name
-          </button>
-        </form>
+        </Form>
       )}
       <p>
         {isOwner ? (

@@ -40,18 +40,10 @@ const TAKEN = 'The post now has the suggested text.';
 
 const SUGGESTION = '/dashboard/:organizationId/posts/:postId/suggestion';
 
-/** A text that a person may decide to take, whole. */
-function showText(
-  { post, path }: Shown,
-  name: string,
-  { title, markdown }: Pick<Post, 'title' | 'markdown'>,
-) {
-  const crumbs = [
-    { to: 'posts', label: 'Posts' },
-    { to: path, label: post.title },
-  ];
+function showText(shown: Shown, { title, markdown }: Pick<Post, 'title' | 'markdown'>) {
+  const heading = 'Suggested text';
   return view(
-    { title: `${name} of ${post.title}`, heading: name, crumbs: crumbs },
+    { title: `${heading} of ${shown.post.title}`, heading, crumbs: crumbsOf(shown) },
     <p>
       <strong>{title}</strong>
     </p>,
@@ -59,11 +51,15 @@ function showText(
   );
 }
 
-/** A post with the path of its page. */
 export interface Shown {
   post: OwnedPost;
   path: string;
 }
+
+export const crumbsOf = ({ post, path }: Shown) => [
+  { to: 'posts', label: 'Posts' },
+  { to: path, label: post.title },
+];
 
 /** The post of the path. Throws `AppError` 404, also for another organization's. */
 export async function requirePost({ deps, organization, params, base }: MemberVisit): Promise<Shown> {
@@ -174,7 +170,7 @@ export const routes: readonly Page[] = [
     const { post, path } = await requirePost(visit);
     const suggestion = await findSuggestion(visit.deps, post);
     if (suggestion === null) throw new AppError(404, 'The suggestion no longer exists.');
-    return showText({ post, path }, 'Suggested text', suggestion);
+    return showText({ post, path }, suggestion);
   }),
 
   post(SUGGESTION, 'member', async (visit) => {
@@ -204,7 +200,7 @@ export const routes: readonly Page[] = [
     const shown = await requirePost(visit);
     const found = await visit.deps.db.read((tx) => findSuggestedChange(tx, visit.params.suggestionId ?? ''));
     if (found?.postId !== shown.post.id) throw new AppError(404, 'The suggestion no longer exists.');
-    return showText(shown, 'Suggested text', suggestedText(shown.post, found));
+    return showText(shown, suggestedText(shown.post, found));
   }),
 
   post(ONE_OF_SEVERAL, 'member', async (visit) => {

@@ -49,8 +49,8 @@ const tools: readonly (readonly (readonly [style: string, label: string, key: st
   ];
 
 const views = [
-  { name: 'preview', label: 'Preview', isOn: false, icon: 'columns-2' },
-  { name: 'full', label: 'Full screen', isOn: false, icon: 'maximize' },
+  { name: 'preview', label: 'Preview', icon: 'columns-2' },
+  { name: 'full', label: 'Full screen', icon: 'maximize' },
 ] as const;
 
 export function Toolbar({ textArea }: { textArea: string }) {
@@ -84,8 +84,8 @@ export function Toolbar({ textArea }: { textArea: string }) {
         <p id="save-status" class="dim" role="status" />
       </div>
       <span class="tools">
-        {views.map(({ name, label, isOn, icon }) => (
-          <button type="button" class="tool" aria-pressed={isOn} title={label} data-view={name}>
+        {views.map(({ name, label, icon }) => (
+          <button type="button" class="tool" aria-pressed={false} title={label} data-view={name}>
             <Icon name={icon} />
             <span class="tool-label">{label}</span>
           </button>

@@ -13,7 +13,7 @@ import { ChangedSince, Difference, type EditWords } from '../../view/difference.
 import { Columns, LinkButton, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
 import { Empty } from '../../view/list.tsx';
-import { heldNotice, requirePost } from './suggestion.tsx';
+import { crumbsOf, heldNotice, requirePost } from './suggestion.tsx';
 import { editable, editWords, shown } from './words.tsx';
 
 const VERSIONS = '/dashboard/:organizationId/posts/:postId/versions';
@@ -81,10 +81,7 @@ async function showVersions(visit: MemberVisit, error?: AppError) {
     id: post.id,
     path,
     title: post.title,
-    crumbs: [
-      { to: 'posts', label: 'Posts' },
-      { to: path, label: post.title },
-    ],
+    crumbs: crumbsOf({ post, path }),
     noun: 'post',
     mayRestore: true,
     seen: seenOf(shown(post)),
@@ -105,7 +102,6 @@ interface Subject {
   mayRestore: boolean;
   /** The version of what a restored one replaces. */
   seen: string;
-  /** The immediate effect of a restored version. */
   note: string | null;
   error?: AppError;
   problem?: VNode;
@@ -139,23 +135,16 @@ export async function showHistory(visit: MemberVisit, subject: Subject) {
   );
 }
 
-function VersionList({
-  heads,
-  current,
-  subject: { path, noun },
-}: {
-  heads: readonly VersionHead[];
-  current: PostVersion;
-  subject: Subject;
-}) {
+function VersionList(props: { heads: readonly VersionHead[]; current: PostVersion; subject: Subject }) {
+  const { path, noun } = props.subject;
   return (
     <nav aria-label="Versions" class="card versions">
       <ol>
-        {heads.map((head) => (
+        {props.heads.map((head) => (
           <li>
             <a
               href={`${path}/versions?version=${head.id}`}
-              aria-current={head.id === current.id ? 'page' : undefined}
+              aria-current={head.id === props.current.id ? 'page' : undefined}
             >
               <When at={head.updatedAt} />
               <span class="dim">{describeVersion(head, noun)}</span>
@@ -167,17 +156,14 @@ function VersionList({
   );
 }
 
-function Version({
-  subject: { path, noun, mayRestore, seen, note },
-  version,
-  before,
-  isNewest,
-}: {
+function Version(props: {
   subject: Subject;
   version: PostVersion;
   before: PostVersion | null;
   isNewest: boolean;
 }) {
+  const { version, before, isNewest } = props;
+  const { path, noun, mayRestore, seen, note } = props.subject;
   const hasChangedType = before !== null && before.contentType !== version.contentType;
   return (
     <section class="version" aria-labelledby="version">
@@ -229,7 +215,6 @@ const actions: Readonly<Record<PostVersion['origin'], string>> = {
   import: 'imported a new version',
 };
 
-/** Such as "ann@acme.example edited the post". */
 function describeVersion({ origin, actorType, actorId, actorName }: VersionHead, noun: string): string {
   if (actorType === 'anonymous') return noun === 'post' ? 'Original text' : 'Original templates';
   const actor = { type: actorType as Actor['type'], id: actorId, name: actorName };

@@ -40,13 +40,14 @@ function webAddress(value: unknown): string | null {
 
 type Texts = Pick<Post, 'title' | 'markdown' | 'contentType'>;
 
-/** The edited values of a post's form. */
 export const editable = ({ title, markdown, contentType }: Texts) => ({ title, markdown, contentType });
 
 /** The values that the page of a post shows: the version that its buttons act on. */
 export const shown = (post: Texts & Pick<Post, 'status'>) => ({ ...editable(post), status: post.status });
 
-const statusNames: Readonly<Record<PostStatus, string>> = { draft: 'Draft', published: 'Published' };
+const statusNames: Readonly<Record<PostStatus, string>> = { published: 'Published', draft: 'Draft' };
+
+export const statusOptions = Object.entries(statusNames).map(([value, label]) => ({ value, label }));
 
 export const editWords = {
   noun: 'post',
@@ -112,13 +113,11 @@ export function PostSegments(props: { numbers: PostNumbers; current: View; more?
 }
 
 /** The changes that a draft does not list, and why, or those that it has. */
-export function ChangeList({
-  changes,
-  says = ' left out',
-}: {
+export function ChangeList(props: {
   changes: readonly (Omit<LeftOut, 'reason'> & { reason?: string })[];
   says?: string;
 }) {
+  const { changes, says = ' left out' } = props;
   if (changes.length === 0) return null;
   return (
     <More label={`${counted(changes.length, 'change')}${says}`}>

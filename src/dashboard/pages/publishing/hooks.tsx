@@ -20,8 +20,6 @@ import { Link, LinkButton, Segments, Status, ToCopy, When } from '../../view/ele
 import { Choice, Field, FormOf } from '../../view/form.tsx';
 import { Empty, Table } from '../../view/list.tsx';
 
-// The hooks of an organization, and the form that adds one.
-
 const PATH = '/dashboard/:organizationId/publishing/hooks';
 const HOOKS = 'publishing/hooks';
 

@@ -26,7 +26,6 @@ const PATH = '/dashboard/:organizationId/publishing';
 
 const MAX_LOGOS = 50;
 
-/** Empty rows for more links, below those that there are. */
 const SPARE_LINKS = 2;
 
 const publishingScript = scriptAsset('publishing.js', script);
@@ -91,7 +90,6 @@ export const routes: readonly Page[] = [
 
 const editable = ({ organizationId: _, isMcpOn, version, updatedAt, ...rest }: Publication) => rest;
 
-/** The rows of links that a person filled in, at least in part. */
 function linksOf({ linkLabel, linkUrl }: Pick<PageForm, 'linkLabel' | 'linkUrl'>) {
   return linkLabel
     .map((label, row) => ({ label: label.trim(), url: linkUrl[row]?.trim() ?? '' }))

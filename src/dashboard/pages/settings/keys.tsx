@@ -33,7 +33,6 @@ const PATH = '/dashboard/:organizationId/settings/keys';
 const KEYS = 'settings/keys';
 const PAGE_SIZE = 50;
 
-/** A key that expires within this time stands out. */
 const SOON_MS = 14 * DAY_MS;
 
 const permissionsOf = {

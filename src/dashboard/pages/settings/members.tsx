@@ -59,7 +59,6 @@ export const routes: readonly Page[] = [
     return redirect(MEMBERS, 'Invitation links withdrawn. They no longer work.');
   }),
 
-  // The response shows the link, as for an invitation.
   postForm(
     `${PATH}/:userId/password-link`,
     'owner',

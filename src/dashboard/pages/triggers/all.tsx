@@ -9,7 +9,7 @@ import { type ContentType, contentTypeRules, DEFAULT_CONTENT_TYPE } from '../../
 import type { EventType } from '../../../providers/events.ts';
 import { get, type MemberVisit, type Page, redirect, view } from '../../page.ts';
 import { Link, LinkButton, Section, Status, useVisit, When } from '../../view/elements.tsx';
-import { Select } from '../../view/form.tsx';
+import { Form, Select } from '../../view/form.tsx';
 import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
 import { eventsOf, publishedWords } from './list.tsx';
@@ -165,13 +165,10 @@ function AddTrigger({ integrations }: { integrations: readonly Integration[] }) 
   );
   return (
     <Section id="new" title="New trigger">
-      <form method="get" action={`${useVisit().base}/triggers/new`} class="bar ends">
+      <Form isGet to="triggers/new" button="Add trigger" kind="" layout="bar ends">
         <Select label="When" name="when" options={options} />
         <Select label="Create a" name="contentType" options={typeOptions} />
-        <button type="submit" class="button">
-          Add trigger
-        </button>
-      </form>
+      </Form>
       {integrations.length > MAX_OFFERED && (
         <p class="hint">
           For another repository, open it in <Link to="integrations">Integrations</Link>.

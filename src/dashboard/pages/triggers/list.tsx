@@ -7,7 +7,7 @@ import { contentTypeRules } from '../../../posts/model.ts';
 import type { EventType } from '../../../providers/events.ts';
 import { type IntegrationType, providerOf } from '../../../providers/index.ts';
 import { Link, Section, Status, useVisit, When } from '../../view/elements.tsx';
-import { Action, Select } from '../../view/form.tsx';
+import { Action, Form, Select } from '../../view/form.tsx';
 import { Table } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
 
@@ -74,17 +74,14 @@ export function TriggerList(props: { integration: Integration; triggers: readonl
         />
       )}
       {isOwner ? (
-        <form method="get" action={`${path}/new`} class="bar ends">
+        <Form isGet to={`${path}/new`} button="Add trigger" kind="" layout="bar ends">
           <Select
             label="Create posts from"
             name="event"
             options={eventsOf(type).map((event) => ({ value: event, label: eventWords[event] }))}
           />
           <Select label="Post type" name="contentType" options={typeOptions} />
-          <button type="submit" class="button">
-            Add trigger
-          </button>
-        </form>
+        </Form>
       ) : null}
     </Section>
   );

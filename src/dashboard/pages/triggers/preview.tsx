@@ -17,7 +17,7 @@ import { contentTypeRules } from '../../../posts/model.ts';
 import { formState, readFields } from '../../fields.ts';
 import { fragment, type MemberVisit } from '../../page.ts';
 import { counted, proseOf, Section, Status, When } from '../../view/elements.tsx';
-import { FormError, type Option, Select } from '../../view/form.tsx';
+import { Form, FormError, type Option, Select } from '../../view/form.tsx';
 import { findEntry } from '../deliveries/one.tsx';
 import { ChangeList } from '../posts/words.tsx';
 import { Excerpt, placeOf, ruleOf, TriggerForm } from './form.tsx';
@@ -103,12 +103,9 @@ export async function renderPreview(
   const { options, chosen, hint, result } = await previewTyped(visit, trigger, values);
   return (
     <Section id="preview" title="Preview">
-      <form method="get" action={`${path}#preview`} class="bar ends">
+      <Form isGet to={`${path}#preview`} button="Preview template" kind="" layout="bar ends">
         <Select label="Event" name="preview" value={chosen} options={options} />
-        <button type="submit" class="button">
-          Preview template
-        </button>
-      </form>
+      </Form>
       {hint}
       {result}
     </Section>

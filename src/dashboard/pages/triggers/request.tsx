@@ -6,10 +6,9 @@ import { readableProviders } from '../../../intake/history/service.ts';
 import { listIntegrations } from '../../../integrations/store.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { ProviderProblem } from '../../../providers/api.ts';
-import { formState } from '../../fields.ts';
 import { get, type MemberVisit, type Page, view } from '../../page.ts';
 import { Link, proseOf } from '../../view/elements.tsx';
-import { Field, FormError } from '../../view/form.tsx';
+import { FormOf } from '../../view/form.tsx';
 import { problemOf } from '../integrations/subpage.tsx';
 import { Sentence } from './all.tsx';
 
@@ -101,7 +100,6 @@ async function findPreview(
 }
 
 function render(value: string, error: AppError | undefined, result: ComponentChildren) {
-  const { fields, problem } = formState(RequestForm, { request: value }, error);
   return view(
     {
       title: 'Preview a pull request',
@@ -109,13 +107,14 @@ function render(value: string, error: AppError | undefined, result: ComponentChi
       facts: 'See what it adds to your drafts, and why. Tidings changes nothing here or at the provider.',
       error,
     },
-    <form method="get" class="stack wide">
-      <FormError error={problem} />
-      <Field {...fields.request} autoFocus={result === null && error === undefined} />
-      <button type="submit" class="button go" data-busy="Reading…">
-        Preview entries
-      </button>
-    </form>,
+    <FormOf
+      schema={RequestForm}
+      values={{ request: value }}
+      {...{ error, to: 'triggers/request', button: 'Preview entries', busy: 'Reading…' }}
+      layout="stack wide"
+      isGet
+      autoFocus={result === null && error === undefined}
+    />,
     result,
   );
 }

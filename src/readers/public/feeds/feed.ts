@@ -49,10 +49,7 @@ export interface Entry {
   updated: Date;
 }
 
-/**
- * The newest that a full feed holds, or `limit` with their summaries. The returned function renders, after the
- * transaction.
- */
+/** The newest that a full feed holds, or `limit` summaries. The returned function renders, after the transaction. */
 export async function readFeed(
   tx: ReadTx,
   publication: Publication,

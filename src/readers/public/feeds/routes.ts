@@ -1,13 +1,15 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
+import { minify, shorten } from '../../../http/look/assets.ts';
 import { always, parameters, refusal, unavailable } from '../../../http/openapi.ts';
-import { publicContent } from '../../../http/respond.ts';
+import { publicContent, rendered } from '../../../http/respond.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import type { Deps } from '../../../people/deps.ts';
 import { createRenderQueue } from '../programs.ts';
 import { followSlug, getPublic } from '../service.ts';
 import { createPublicPages } from '../site.ts';
-import { widgetScript } from '../widget/widget.ts';
+import widgetSource from '../widget/widget.client.js' with { type: 'text' };
+import widgetStyle from '../widget/widget.css' with { type: 'text' };
 import { type FeedFile, MAX_ENTRIES, readFeed } from './feed.ts';
 
 interface Format {
@@ -37,6 +39,18 @@ const formats: readonly Format[] = [
     schema: Type.Unknown({ description: 'JSON Feed 1.1.' }),
   },
 ];
+
+const style = shorten(widgetStyle)
+  .replaceAll('\n', '')
+  .replaceAll(/ (?=\{)|(?<=[;:]) /g, '')
+  .replaceAll(';}', '}');
+
+/** `widget.js`: the same for every organization, because it reads the feed beside it. */
+const widgetScript = rendered(
+  Buffer.from(minify(widgetSource).replace(/(["'`])WIDGET_CSS\1/, () => JSON.stringify(style))),
+  undefined,
+  9,
+);
 
 /** The feeds of an organization and its widget. Off until the organization switches them on. */
 export function feeds(deps: Pick<Deps, 'db' | 'publicUrl'>) {
