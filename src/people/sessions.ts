@@ -12,7 +12,7 @@ import { failure, type Membership, type User } from './permission.ts';
 import * as store from './store.ts';
 
 /** How long a proof of the person, such as a sign-in, is enough to change how they sign in, in milliseconds. */
-export const FRESH_MS = 600_000;
+const FRESH_MS = 600_000;
 
 /** How long an unused session lasts, and how long a session lasts at most, in milliseconds. */
 export const SESSION_MS = 30 * DAY_MS;
@@ -120,6 +120,21 @@ export async function beginSession(
   await store.insertSession(tx, { hash, userId: user.id, createdAt, lastUsedAt, expiresAt, confirmedAt });
   await recordAccount(tx, actingAs(deps, user), 'session.created', user.id, how);
   return token;
+}
+
+/**
+ * Somebody at an open browser must not change how its person signs in. Throws `AppError` 403 unless they signed in, or used a
+ * passkey or a recovery code, a moment ago.
+ */
+export async function requireFresh(
+  tx: WriteTx,
+  { clock }: Pick<Deps, 'clock'>,
+  sessionHash: string,
+): Promise<void> {
+  const now = clock.now();
+  const session = await store.findSession(tx, sessionHash, now);
+  const provedAt = Math.max(Date.parse(session?.createdAt ?? ''), session?.confirmedAt ?? 0);
+  if (!(now.getTime() - provedAt < FRESH_MS)) throw failure('sign_in_again');
 }
 
 /** For audit events of a person who has just proved who they are. */

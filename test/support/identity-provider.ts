@@ -1,4 +1,11 @@
-import { exportJWK, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from 'jose';
+import {
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
 import { systemClock } from '../../src/lib/time.ts';
 import {
   type IdentityProvider,
@@ -33,7 +40,13 @@ export async function startIdentityProvider() {
 
   async function newKeys(kid: string) {
     const pair = await generateKeyPair('RS256', { extractable: true });
-    return { kid, ...pair, jwk: { ...(await exportJWK(pair.publicKey)), kid, alg: 'RS256', use: 'sig' } };
+    const publicPem = await exportSPKI(pair.publicKey);
+    return {
+      kid,
+      ...pair,
+      publicPem,
+      jwk: { ...(await exportJWK(pair.publicKey)), kid, alg: 'RS256', use: 'sig' },
+    };
   }
 
   const now = () => Math.floor(Date.now() / 1000);
@@ -95,6 +108,10 @@ export async function startIdentityProvider() {
     sign,
     get issuer() {
       return issuer();
+    },
+    /** As PEM. */
+    get publicKey() {
+      return keys.publicPem;
     },
     /** The claims of an ID token about Ann. */
     claims: (): Claims => ({

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { disableAccount } from '../../src/people/accounts.ts';
 import { createPasswordLink, invite } from '../../src/people/links.ts';
 import { setRole } from '../../src/people/members.ts';
@@ -164,6 +165,29 @@ describe('signing in', () => {
     expect(locationOf(response)).toBe('/dashboard');
   });
 
+  test('an address of the user info endpoint does not borrow what the token says about another one', async () => {
+    const leads: Rule = { ...memberRule, claim: 'groups', value: 'leads' };
+    const told = { sub: 'ann', groups: ['leads'] };
+    for (const [inToken, inUserInfo] of <Record<string, unknown>[][]>[
+      [
+        { email: EMAIL, email_verified: undefined },
+        { email: 'ann@other.example', email_verified: true },
+      ],
+      [{ email: EMAIL, email_verified: undefined }, { email_verified: true }],
+      [{ email: undefined, email_verified: true }, { email: EMAIL }],
+      [
+        { email: EMAIL, email_verified: false },
+        { email: EMAIL, email_verified: true },
+      ],
+    ]) {
+      provider.tell({ ...told, ...inUserInfo });
+      expect((await enter(browser(await appOf([leads])), { claims: inToken ?? {} })).status).toBe(403);
+    }
+    provider.tell({ ...told, email: EMAIL, email_verified: true });
+    const claims = { email: undefined, email_verified: undefined };
+    expect((await enter(browser(await appOf([leads])), { claims })).status).toBe(303);
+  });
+
   test('a claim of the user info endpoint counts as one of the token', async () => {
     const app = await appOf([{ organization: 'org_b', role: 'owner', claim: 'groups', value: 'leads' }]);
     provider.tell({ sub: 'ann', groups: ['staff', 'leads'] });
@@ -193,6 +217,8 @@ describe('signing in', () => {
     ['missing', { email: undefined }],
     ['no address', { email: 'ann' }],
     ['hidden characters', { email: 'ann\u200b@acme.example' }],
+    ['letters that look like others', { email: 'an\u212a@acme.example' }],
+    ['verified by one statement and not by the other', { email_verified: false, xms_edov: true }],
   ])('an address that is %s makes no account and asks for no password', async (_, claims) => {
     const app = await appOf([
       memberRule,
@@ -395,10 +421,79 @@ describe('rules', () => {
     expect(await rolesOf(app)).toEqual([['org_b', 'member', 0]]);
   });
 
-  test('about an organization that does not exist give nothing', async () => {
-    const app = await appOf([memberRule, { ...memberRule, organization: 'gone' }]);
+  test('about an organization that does not exist give nothing, and let nobody in', async () => {
+    const gone = { ...memberRule, organization: 'gone' };
+    const app = await appOf([memberRule, gone]);
     await enter(browser(app));
     expect(await rolesOf(app)).toEqual([['org_a', 'member', 1]]);
+    expect((await enter(browser(await appOf([gone])))).status).toBe(403);
+  });
+
+  test('give each of the roles, and the highest of several', async () => {
+    const rule = (role: Rule['role'], value: string): Rule => ({ ...owners, role, value });
+    const app = await appOf([rule('member', 'editors'), rule('writer', 'staff'), rule('owner', 'leads')]);
+    await signedIn(app, { organizationId: 'org_b' });
+    for (const [names, role] of [
+      [['staff'], 'writer'],
+      [['staff', 'editors'], 'member'],
+      [['leads', 'staff'], 'owner'],
+      [['staff'], 'writer'],
+    ] as const) {
+      await enter(browser(app), groups(...names));
+      expect(await rolesOf(app)).toEqual([['org_b', role, 1]]);
+    }
+  });
+
+  test.each<[email: string, isIn: boolean]>([
+    ['ANN@ACME.Example', true],
+    ['ann@acme.example.', false],
+    ['ann@sub.acme.example', false],
+    ['ann@evilacme.example', false],
+    ['ann@acme.example.evil.example', false],
+    ['ann@evil.example@acme.example', false],
+    ['"ann@evil.example"@acme.example', false],
+    ['ann@\u0430cme.example', false],
+    ['ann@xn--cme-5cd.example', false],
+    ['ann@acme\u3002example', false],
+    ['ann@\uff41cme.example', false],
+    ['acme.example', false],
+  ])('about a domain decide on %s', async (email, isIn) => {
+    const app = await appOf();
+    expect((await enter(browser(app), { claims: { email } })).status).toBe(isIn ? 303 : 403);
+    expect(await rolesOf(app, EMAIL)).toEqual(isIn ? [['org_a', 'member', 1]] : []);
+  });
+
+  test('compare a claim as a whole, and take no claim from anywhere else', async () => {
+    const rule = (claim: string, value: string): Rule => ({ ...owners, role: 'member', claim, value });
+    const app = await appOf([rule('groups', 'leads'), rule('__proto__', 'leads'), rule('toString', 'leads')]);
+    let person = 0;
+    const statusOf = async (claims: Record<string, unknown>) => {
+      const sub = `person-${++person}`;
+      provider.tell({ sub });
+      const who = { sub, email: `${sub}@acme.example` };
+      return (await enter(browser(app), { claims: { ...who, ...claims } })).status;
+    };
+    const own = (name: string, value: unknown) => JSON.parse(`{"${name}":${JSON.stringify(value)}}`);
+    for (const groups of ['leads', ['staff', 'leads'], Array(20_000).fill('x').concat('leads')])
+      expect(await statusOf({ groups })).toBe(303);
+    expect(await statusOf(own('__proto__', 'leads'))).toBe(303);
+    for (const groups of ['misleads', 'staff leads', 'Leads', [['leads']], { leads: true }, null, [], true])
+      expect(await statusOf({ groups })).toBe(403);
+    expect(await statusOf(own('__proto__', { groups: 'leads' }))).toBe(403);
+  });
+
+  test('about an address ask for one that is verified', async () => {
+    const boss: Rule = { organization: 'org_b', role: 'owner', claim: 'email', value: 'Boss@acme.example' };
+    const app = await appOf([memberRule, boss]);
+    await enter(browser(app));
+    // She enters another address at the provider, which has not verified it.
+    await enter(browser(app), { claims: { email: 'boss@acme.example', email_verified: false } });
+    expect(await rolesOf(app)).toEqual([]);
+    await enter(browser(app), { claims: { email: 'BOSS@acme.example' } });
+    expect(await rolesOf(app)).toEqual([
+      ['org_a', 'member', 1],
+      ['org_b', 'owner', 1],
+    ]);
   });
 });
 
@@ -406,23 +501,33 @@ describe('a hostile or broken answer signs nobody in:', () => {
   const REFUSED = 'The response of Acme SSO failed a security check, so you are not signed in.';
   const LOST = 'This sign-in has expired, was already used, or began in another browser.';
 
-  const unsigned = (claims: Record<string, unknown>) => {
-    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    return `${part({ alg: 'none' })}.${part(claims)}.`;
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const unsigned = (alg: string) => (claims: Record<string, unknown>) => `${part({ alg })}.${part(claims)}.`;
+  const withSecret = (secret: string) => (claims: Record<string, unknown>) => {
+    const signed = `${part({ alg: 'HS256', kid: 'first' })}.${part(claims)}`;
+    return `${signed}.${new Bun.CryptoHasher('sha256', secret).update(signed).digest('base64url')}`;
   };
-  const withSecret = (claims: Record<string, unknown>) => {
-    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const signed = `${part({ alg: 'HS256' })}.${part(claims)}`;
-    return `${signed}.${new Bun.CryptoHasher('sha256', 'a secret:with/signs').update(signed).digest('base64url')}`;
+  const withOwnKey = async (claims: Record<string, unknown>) => {
+    const { publicKey, privateKey } = await generateKeyPair('RS256');
+    const header = { alg: 'RS256', jwk: await exportJWK(publicKey), jku: 'https://evil.example/keys' };
+    return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
   };
-  const late = (seconds: number) => {
-    const now = Math.floor(Date.now() / 1000);
-    return { iat: now - 300 - seconds, exp: now - seconds };
-  };
+  const hashOf = (accessToken: string) =>
+    new Bun.CryptoHasher('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url');
+  const seconds = () => Math.floor(Date.now() / 1000);
+  const late = (by: number) => ({ iat: seconds() - 300 - by, exp: seconds() - by });
 
   test.each<[name: string, options: () => SignInOptions]>([
-    ['an unsigned token', () => ({ idToken: unsigned })],
-    ['a token signed with the client secret', () => ({ idToken: withSecret })],
+    ['an unsigned token', () => ({ idToken: unsigned('none') })],
+    ['an unsigned token in other letters', () => ({ idToken: unsigned('nOnE') })],
+    ['a token signed with the client secret', () => ({ idToken: withSecret('a secret:with/signs') })],
+    ['a token signed with the public key', () => ({ idToken: withSecret(provider.publicKey) })],
+    ['a token that brings its key', () => ({ idToken: withOwnKey })],
+    ['a token with another access token', () => ({ claims: { at_hash: hashOf('other') } })],
+    [
+      'a token for several clients that another asked for',
+      () => ({ claims: { aud: ['tidings', 'other'], azp: 'other' } }),
+    ],
     ['a token of another issuer', () => ({ claims: { iss: 'https://evil.example' } })],
     ['a token for another client', () => ({ claims: { aud: 'other' } })],
     ['a token for several clients that names none', () => ({ claims: { aud: ['tidings', 'other'] } })],
@@ -433,6 +538,10 @@ describe('a hostile or broken answer signs nobody in:', () => {
     ['a token without an end', () => ({ claims: { exp: undefined } })],
     ['a token without a person', () => ({ claims: { sub: undefined } })],
     ['a person with an endless ID', () => ({ claims: { sub: 'x'.repeat(256) } })],
+    ['a person with half a character', () => ({ claims: { sub: 'ann\ud800' } })],
+    ['a person with a zero byte', () => ({ claims: { sub: 'ann\u0000' } })],
+    ['a token of an hour ago', () => ({ claims: { iat: seconds() - 3_600 } })],
+    ['a token of the next hour', () => ({ claims: { iat: seconds() + 3_600, exp: seconds() + 7_200 } })],
     ['a token with an unknown key', () => ({ header: { kid: 'unknown' } })],
     ['a token that says nothing', () => ({ idToken: () => 'x.y.z' })],
     [
@@ -456,9 +565,14 @@ describe('a hostile or broken answer signs nobody in:', () => {
 
   test('clocks may differ by a minute', async () => {
     expect((await enter(browser(await appOf()), { claims: late(45) })).status).toBe(303);
-    const now = Math.floor(Date.now() / 1000);
+    const now = seconds();
     const early = { iat: now + 45, nbf: now + 45, exp: now + 345 };
     expect((await enter(browser(await appOf()), { claims: early })).status).toBe(303);
+  });
+
+  test('several audiences and the hash of the access token are fine where they are right', async () => {
+    const claims = { aud: ['other', 'tidings'], azp: 'tidings', at_hash: hashOf('access') };
+    expect((await enter(browser(await appOf()), { claims })).status).toBe(303);
   });
 
   test('a token that somebody signed with a key of their own', async () => {
@@ -479,6 +593,31 @@ describe('a hostile or broken answer signs nobody in:', () => {
       expect(await response.text()).toContain(REFUSED);
     }
     expect(provider.requests.filter((each) => each.includes('token'))).toEqual([]);
+  });
+
+  test('an answer that says something twice, or brings a token by itself', async () => {
+    const app = await appOf();
+    for (const [name, value] of [
+      ['code', 'other'],
+      ['state', 'other'],
+      ['iss', 'https://evil.example'],
+      ['response', 'eyJ'],
+      ['id_token', 'eyJ'],
+    ] as const) {
+      const visit = browser(app);
+      const url = new URL(await answered(visit));
+      url.searchParams.append(name, value);
+      expect((await visit(url.href)).status).toBe(400);
+      expect(await isIn(visit)).toBe(false);
+    }
+  });
+
+  test('an issuer that is named where the provider does not promise it', async () => {
+    provider.describe({ authorization_response_iss_parameter_supported: undefined });
+    const visit = browser(await appOf());
+    const url = new URL(await answered(visit));
+    url.searchParams.set('iss', 'https://evil.example');
+    expect((await visit(url.href)).status).toBe(400);
   });
 
   test('a second use of a code or a state', async () => {

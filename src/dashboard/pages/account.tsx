@@ -19,7 +19,7 @@ import { postForm } from '../submission.ts';
 import { LinkButton, Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';
 import { passkeyScript } from './passkey-form.tsx';
-import { newPasskeyForm, Passkeys, readPasskeys } from './passkeys.tsx';
+import { fresh, newPasskeyForm, Passkeys, readPasskeys } from './passkeys.tsx';
 import { PROVIDER, SIGN_IN } from './sign-in.tsx';
 
 const PATH = '/dashboard/~/account';
@@ -125,11 +125,13 @@ export const routes: readonly Page[] = [
 
   newPasskeyForm((visit, error) => showAccount(visit, { passkey: error })),
 
-  post(`${PATH}/identities/unlink`, 'user', async ({ deps, user, form, sessionHash }) => {
-    const key = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' };
-    await unlinkIdentity(deps, deps.identityProvider, user, key, sessionHash);
-    return redirect(PATH, 'Unlinked.');
-  }),
+  post(`${PATH}/identities/unlink`, 'user', (visit) =>
+    fresh(visit, async ({ deps, form }) => {
+      const key = { issuer: form.get('issuer') ?? '', subject: form.get('subject') ?? '' };
+      await unlinkIdentity(deps, visit, key);
+      return redirect(PATH, 'Unlinked.');
+    }),
+  ),
 
   post(`${PATH}/sessions/end`, 'user', async ({ deps, user, form, sessionHash }) => {
     const hash = form.get('session') ?? '';

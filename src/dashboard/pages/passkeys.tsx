@@ -136,7 +136,7 @@ export const newPasskeyForm = (again: (visit: UserVisit, error: AppError) => Pro
   );
 
 /** Asks for a passkey before a change, when the last one was long ago. */
-async function fresh(visit: UserVisit, work: (visit: UserVisit) => Promise<Answer>): Promise<Answer> {
+export async function fresh(visit: UserVisit, work: (visit: UserVisit) => Promise<Answer>): Promise<Answer> {
   try {
     return await work(visit);
   } catch (error) {

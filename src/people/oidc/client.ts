@@ -1,4 +1,10 @@
-import { createRemoteJWKSet, type JWTPayload, customFetch as jwksFetch, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  type JWTHeaderParameters,
+  errors as joseErrors,
+  customFetch as jwksFetch,
+  jwtVerify,
+} from 'jose';
 import * as oidc from 'openid-client';
 import { type PublicConnectOptions, RefusedDownload, requestPublic } from '../../lib/public-fetch.ts';
 import { requireEmail } from '../accounts.ts';
@@ -15,8 +21,8 @@ const TIMEOUT_MS = 10_000;
 /** How far the clocks may differ, in seconds. */
 const TOLERANCE_S = 60;
 
-/** How long after its time a logout token is accepted, in seconds. Its ID is remembered for longer. */
-const MAX_LOGOUT_AGE_S = 600;
+/** How old a token may be, in seconds. The IDs of logout tokens are remembered for longer. */
+const MAX_AGE_S = 600;
 
 /** How long unknown keys are not asked for again, in milliseconds: strangers can send tokens with made-up keys. */
 const KEYS_COOLDOWN_MS = 5_000;
@@ -74,13 +80,14 @@ export async function connect(
   });
 
   /** The claims of a token with a signature of the provider. */
-  async function verified(token: string, more: Parameters<typeof jwtVerify>[2] = {}): Promise<JWTPayload> {
-    const options = { issuer: server.issuer, audience: clientId, algorithms: ALGORITHMS, ...more };
+  async function verified(token: string, requiredClaims: string[] = []) {
+    const options = { issuer: server.issuer, audience: clientId, algorithms: ALGORITHMS, requiredClaims };
+    const times = { maxTokenAge: MAX_AGE_S, clockTolerance: TOLERANCE_S };
     try {
-      return (await jwtVerify(token, keys, { ...options, clockTolerance: TOLERANCE_S })).payload;
+      return await jwtVerify(token, keys, { ...options, ...times });
     } catch (error) {
-      const isOurs = error instanceof Error && 'code' in error && error.code !== 'ERR_JWKS_TIMEOUT';
-      throw new ProviderFailure(isOurs ? 'provider_bad_answer' : 'provider_unavailable', name, error);
+      const isOfToken = error instanceof joseErrors.JOSEError && !isOfKeys(error);
+      throw new ProviderFailure(isOfToken ? 'provider_bad_answer' : 'provider_unavailable', name, error);
     }
   }
 
@@ -88,13 +95,18 @@ export async function connect(
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier };
     const tokens = await oidc.authorizationCodeGrant(config, url, { ...checks, idTokenExpected: true });
     const idToken = tokens.id_token ?? '';
-    const { sub = '', sid, azp } = await verified(idToken);
+    const { payload, protectedHeader } = await verified(idToken);
+    const { sub = '', sid, azp, at_hash } = payload;
     // The library checks it for several audiences alone.
     if (azp !== undefined && azp !== clientId) throw badAnswer('another client asked for the token');
     if (!isId(sub)) throw badAnswer('the subject is empty or too long');
-    let all: Record<string, unknown> = { ...tokens.claims() };
+    if (at_hash !== undefined && at_hash !== halfHash(tokens.access_token, protectedHeader))
+      throw badAnswer('the access token is of another answer');
+    let all: Claims['all'] = payload;
     if (isIncomplete(all, settings) && server.userinfo_endpoint !== undefined) {
-      all = { ...(await oidc.fetchUserInfo(config, tokens.access_token, sub)), ...all };
+      const told = await oidc.fetchUserInfo(config, tokens.access_token, sub);
+      // One of them says both the address and that it is verified.
+      all = { ...told, ...all, ...addressIn(hasAddress(all) ? all : told) };
     }
     return {
       issuer: server.issuer,
@@ -132,10 +144,7 @@ export async function connect(
       return pageUrl(() => oidc.buildEndSessionUrl(config, { ...hint, post_logout_redirect_uri: back }));
     },
     async readLogoutToken(token) {
-      const payload = await verified(token, {
-        requiredClaims: ['iat', 'jti', 'events'],
-        maxTokenAge: MAX_LOGOUT_AGE_S,
-      });
+      const { payload } = await verified(token, ['jti', 'events']);
       const { sub: subject, sid, jti, events, nonce } = payload;
       const event = (events as Record<string, unknown> | null | undefined)?.[LOGOUT_EVENT];
       if (typeof event !== 'object' || event === null) throw badAnswer('it is not a logout token');
@@ -165,8 +174,9 @@ export async function connect(
   }
 }
 
+/** Without characters that a database may not store, or not apart. */
 const isId = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= MAX_ID_LENGTH;
+  typeof value === 'string' && value.length <= MAX_ID_LENGTH && /^[^\p{Cc}\p{Cs}]+$/u.test(value);
 
 /** Basic unless the provider names methods without it, which is what its absence means. */
 function chooseAuth(secret: string): oidc.ClientAuth {
@@ -184,18 +194,43 @@ function isRefusedAnswer({ code }: oidc.ClientError): boolean {
   );
 }
 
+/** The keys could not be read, which says nothing about the token. */
+const isOfKeys = ({ code }: joseErrors.JOSEError) =>
+  ['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT'].includes(code);
+
+/** The `at_hash` of an access token: the left half of its hash. */
+function halfHash(accessToken: string, { alg }: JWTHeaderParameters): string {
+  const bits = (/\d+$/.exec(alg)?.[0] ?? '512') as '256' | '384' | '512';
+  const hash = new Bun.CryptoHasher(`sha${bits}`).update(accessToken).digest();
+  return hash.subarray(0, hash.length / 2).toString('base64url');
+}
+
+// `xms_edov` is the statement of a provider that has no `email_verified`: the owner of the domain was verified.
+const hasAddress = ({ email, email_verified, xms_edov }: Claims['all']) =>
+  email !== undefined && (email_verified ?? xms_edov) !== undefined;
+
+/** An address and what says that it is verified belong together. */
+const addressIn = ({ email, email_verified, xms_edov }: Claims['all']) => ({
+  email,
+  email_verified,
+  xms_edov,
+});
+
 /** The ID token lacks what an account or a rule needs, which the provider may tell when asked. */
-function isIncomplete(all: Record<string, unknown>, { rules }: ProviderSettings): boolean {
+function isIncomplete(all: Claims['all'], { rules }: ProviderSettings): boolean {
   const needed = ['email', ...rules.flatMap(({ claim }) => claim ?? [])];
   return needed.some((name) => !Object.hasOwn(all, name));
 }
 
-function claimsOf(all: Record<string, unknown>): Claims {
-  // `xms_edov` is the same statement of a provider that has no `email_verified`: the owner of the domain was verified.
-  const isVerified = all.email_verified === true || [true, 1, '1'].includes(all.xms_edov as string);
+function claimsOf(all: Claims['all']): Claims {
+  const { email_verified, xms_edov } = all;
+  const isVerified =
+    email_verified === undefined ? [true, 1, '1'].includes(xms_edov as string) : email_verified === true;
   let email: string | null = null;
   try {
-    email = typeof all.email === 'string' ? requireEmail(all.email) : null;
+    // Letters that look like others, such as the sign for Kelvin, would become them in lower case.
+    const isPlain = typeof all.email === 'string' && all.email === all.email.normalize('NFKC');
+    email = isPlain ? requireEmail(all.email as string) : null;
   } catch {
     // No address that an account may have.
   }

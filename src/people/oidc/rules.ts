@@ -20,9 +20,6 @@ export interface Claims {
   all: Readonly<Record<string, unknown>>;
 }
 
-/** An organization and the role in it. */
-export type Grants = Readonly<Record<string, Role>>;
-
 const MAX_RULES = 200;
 const MAX_LENGTH = 255;
 const keys = ['organization', 'role', 'domain', 'claim', 'value'];
@@ -46,7 +43,7 @@ function readRule(given: unknown): Rule | null {
     typeof value === 'string' && value.trim() !== '' && value.length <= MAX_LENGTH;
   if (!Object.entries(given).every(([key, value]) => keys.includes(key) && isText(value))) return null;
   const { organization, role = 'member', domain, claim, value } = given as Partial<Rule>;
-  if (organization === undefined || (role !== 'member' && role !== 'owner')) return null;
+  if (organization === undefined || !['writer', 'member', 'owner'].includes(role)) return null;
   if ((claim === undefined) !== (value === undefined) || (domain ?? claim) === undefined) return null;
   if (domain !== undefined && !/^[^\s@*]+$/.test(domain)) return null;
   return {
@@ -55,21 +52,4 @@ function readRule(given: unknown): Rule | null {
     ...(domain !== undefined && { domain: domain.toLowerCase() }),
     ...(claim !== undefined && value !== undefined && { claim, value }),
   };
-}
-
-/** The organizations that these rules open for a person. The highest role wins. */
-export function grantsOf(rules: readonly Rule[], claims: Claims): Grants {
-  const grants: Record<string, Role> = {};
-  for (const rule of rules) {
-    if (matches(rule, claims) && grants[rule.organization] !== 'owner') grants[rule.organization] = rule.role;
-  }
-  return grants;
-}
-
-function matches({ domain, claim, value }: Rule, { email, isVerified, all }: Claims): boolean {
-  const hasDomain = isVerified && email?.slice(email.lastIndexOf('@') + 1) === domain;
-  if (domain !== undefined && !hasDomain) return false;
-  if (claim === undefined) return true;
-  const found = Object.hasOwn(all, claim) ? all[claim] : undefined;
-  return [found].flat().includes(value);
 }

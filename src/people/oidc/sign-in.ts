@@ -1,25 +1,24 @@
-import { account, changing, NONE, type WriteTx } from '../../../db/engine.ts';
+import { account, changing, NONE, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { WrongSecretKey } from '../../lib/secret-box.ts';
 import type { Clock } from '../../lib/time.ts';
 import { type AuditDeps, SERVER } from '../audit.ts';
 import { type Deps, passwordsWork } from '../deps.ts';
 import { claimFormMark } from '../guard.ts';
-import { joinOrganization, recordMember, roleNoun } from '../members.ts';
-import { findOrganization } from '../organization-store.ts';
+import { joinOrganization } from '../members.ts';
 import { listPasskeys } from '../passkeys/store.ts';
 import { hashOf } from '../passwords.ts';
 import { failure, type User } from '../permission.ts';
 import {
   actingAs,
   beginSession,
-  FRESH_MS,
   type PasswordAttempt,
   recordAccount,
+  requireFresh,
   withPassword,
 } from '../sessions.ts';
 import * as people from '../store.ts';
+import { applyGrants, type Grant, grantsOf, openGrants } from './grants.ts';
 import type { Arrival, EndedSession, IdentityProvider } from './provider.ts';
-import { type Grants, grantsOf } from './rules.ts';
 import * as store from './store.ts';
 
 // What becomes of a person whom the identity provider has signed in: a session, an account by a rule or an invitation, or the
@@ -31,7 +30,7 @@ type Needs = AuditDeps & Pick<Deps, 'secrets' | 'ids'>;
 export interface Newcomer extends Pick<Arrival, 'issuer' | 'subject' | 'sid'> {
   /** The address, or else the subject. */
   name: string;
-  grants: Grants;
+  grants: readonly Grant[];
 }
 
 export type Outcome =
@@ -76,7 +75,7 @@ export function enter(
     }
     const link = invitation === null ? null : await people.findLink(tx, hashOf(invitation), deps.clock.now());
     const invited = link?.purpose === 'invitation' ? link : null;
-    if (invited === null && Object.keys(newcomer.grants).length === 0) {
+    if (invited === null && (await openGrants(tx, deps, newcomer.grants)).length === 0) {
       throw failure('no_entry', { name, email });
     }
     const createdAt = deps.clock.now().toISOString();
@@ -129,14 +128,13 @@ export function confirmIdentity(
   );
 }
 
+/** A password that works. */
+const hasPassword = async (tx: ReadTx, deps: Pick<Deps, 'identityProvider'>, { id }: User) =>
+  passwordsWork(deps) && (await people.findUserById(tx, id))?.passwordHash != null;
+
 /** Whether linking needs the password of the account. Where there is none that works, a sign-in a moment ago is as good. */
-export async function mustConfirm(
-  deps: Pick<Deps, 'db' | 'identityProvider'>,
-  { id }: Pick<User, 'id'>,
-): Promise<boolean> {
-  const user = await deps.db.read((tx) => people.findUserById(tx, id));
-  return passwordsWork(deps) && user?.passwordHash != null;
-}
+export const mustConfirm = (deps: Pick<Deps, 'db' | 'identityProvider'>, user: User): Promise<boolean> =>
+  deps.db.read((tx) => hasPassword(tx, deps, user));
 
 /** Links the identity to a person who has just signed in. Throws `AppError` 403 for a password that confirms it, and 409. */
 export async function linkIdentity(
@@ -146,35 +144,30 @@ export async function linkIdentity(
   { user, sessionHash }: { user: User; sessionHash: string },
 ): Promise<void> {
   await deps.db.write(async (tx) => {
-    const hasPassword = (await people.findUserById(tx, user.id))?.passwordHash != null;
-    const now = deps.clock.now();
-    const session = await people.findSession(tx, sessionHash, now);
-    const ageMs = now.getTime() - Date.parse(session?.createdAt ?? '');
-    if ((passwordsWork(deps) && hasPassword) || !(ageMs < FRESH_MS)) throw failure('sign_in_again');
+    if (await hasPassword(tx, deps, user)) throw failure('sign_in_again');
+    await requireFresh(tx, deps, sessionHash);
     await linkTo(tx, deps, provider, user, newcomer);
     await applyGrants(tx, deps, user, newcomer.grants);
   });
 }
 
-/** Ends the sessions that began with it, but the current one. Throws `AppError` 409 for the only way in. */
+/** Ends the sessions that began with it, but the current one. Throws `AppError` 403, and 409 for the only way in. */
 export function unlinkIdentity(
-  deps: Needs,
-  provider: IdentityProvider | undefined,
-  user: User,
+  deps: Needs & Pick<Deps, 'identityProvider'>,
+  { user, sessionHash }: { user: User; sessionHash: string },
   key: { issuer: string; subject: string },
-  keepHash: string,
 ): Promise<void> {
+  const { identityProvider: provider } = deps;
   return deps.db.write(
     async (tx) => {
       const others = (await store.listIdentities(tx, user.id)).filter(
         ({ issuer, subject }) =>
           issuer === provider?.issuer && (issuer !== key.issuer || subject !== key.subject),
       );
-      const hasPassword = (await people.findUserById(tx, user.id))?.passwordHash != null;
-      const mayUseIt = provider === undefined || provider.hasPasswords;
-      if (!(hasPassword && mayUseIt) && others.length === 0) throw failure('only_way_in');
+      if (others.length === 0 && !(await hasPassword(tx, deps, user))) throw failure('only_way_in');
+      await requireFresh(tx, deps, sessionHash);
       if (!(await store.deleteIdentity(tx, user.id, key))) return;
-      await store.deleteProviderSessions(tx, key, keepHash);
+      await store.deleteProviderSessions(tx, key, sessionHash);
       await recordAccount(
         tx,
         deps,
@@ -259,41 +252,4 @@ async function begin(
   const sealed = isKept ? deps.secrets.seal(idToken, contextOf(hash)) : null;
   await store.insertProviderSession(tx, { hash, issuer, subject, sid, idToken: sealed });
   return token;
-}
-
-/**
- * Brings the memberships that rules gave up to date. What a person decided stays: rules change no other membership. The last
- * owner of an organization stays one.
- */
-async function applyGrants(tx: WriteTx, deps: AuditDeps, user: User, grants: Grants): Promise<void> {
-  const has = await people.listOwnMemberships(tx, user.id);
-  const asRule = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
-  for (const { organizationId, role, byRule } of has) {
-    const granted = grants[organizationId];
-    if (!byRule || granted === role) continue;
-    const key = { userId: user.id, organizationId };
-    if (role === 'owner' && !(await people.hasOtherOwner(tx, key))) continue;
-    if (granted === undefined) await people.deleteMembership(tx, key);
-    else await people.updateRole(tx, key, granted, true);
-    // As for every owner whose role ends: a link that they kept would bring it back.
-    if (role === 'owner' || granted === undefined) await people.deleteLinksOfOwners(tx, organizationId);
-    const summary =
-      granted === undefined
-        ? `removed ${user.email}, whom no rule of the identity provider lets in any more`
-        : `made ${user.email} ${roleNoun(granted)} by a rule of the identity provider`;
-    const action = granted === undefined ? 'member.removed' : 'member.role_changed';
-    await recordMember(tx, asRule, action, key, summary);
-  }
-  for (const [organizationId, role] of Object.entries(grants)) {
-    if (has.some((each) => each.organizationId === organizationId)) continue;
-    if ((await findOrganization(tx, organizationId)) === null) {
-      deps.log.warn({ organizationId }, 'a rule of OIDC_RULES names an organization that does not exist');
-      continue;
-    }
-    const createdAt = deps.clock.now().toISOString();
-    const membership = { userId: user.id, organizationId, role, createdAt, byRule: true };
-    const describe = (email: string, as: string) =>
-      `added ${email} as ${as} by a rule of the identity provider`;
-    await joinOrganization(tx, asRule, membership, describe);
-  }
 }

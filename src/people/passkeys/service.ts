@@ -6,7 +6,14 @@ import { claimFormMark } from '../guard.ts';
 import { isSecondFactorNeeded, setSecondFactorNeeded } from '../organization-store.ts';
 import { hashOf } from '../passwords.ts';
 import { failure, type User } from '../permission.ts';
-import { actingAs, beginSession, FRESH_MS, type Pending, proofOf, recordAccount } from '../sessions.ts';
+import {
+  actingAs,
+  beginSession,
+  type Pending,
+  proofOf,
+  recordAccount,
+  requireFresh,
+} from '../sessions.ts';
 import * as people from '../store.ts';
 import * as store from './store.ts';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from './webauthn.ts';
@@ -283,14 +290,6 @@ function parse(credential: string): RegistrationResponseJSON & AuthenticationRes
 
 async function useChallenge(tx: WriteTx, { clock }: AuditDeps, challenge: string): Promise<void> {
   if (!(await claimFormMark(tx, hashOf(challenge), clock.now()))) throw failure('passkey_late');
-}
-
-/** Somebody at an open browser must not change how its person signs in. */
-async function requireFresh(tx: WriteTx, { clock }: AuditDeps, sessionHash: string): Promise<void> {
-  const now = clock.now();
-  const session = await people.findSession(tx, sessionHash, now);
-  const provedAt = Math.max(Date.parse(session?.createdAt ?? ''), session?.confirmedAt ?? 0);
-  if (!(now.getTime() - provedAt < FRESH_MS)) throw failure('sign_in_again');
 }
 
 async function newCodes(tx: WriteTx, deps: AuditDeps, { id }: User): Promise<string[]> {
