@@ -200,6 +200,15 @@ const failures = {
   ],
   too_many_passkeys: [400, ({ limit }: Details) => `You have ${limit} passkeys, which is the limit.`],
   wrong_code: [400, 'The recovery code is wrong, or was used before.'],
+  second_factor: [
+    403,
+    'This organization needs a second factor. Open Your account, and add or use a passkey.',
+  ],
+  last_passkey: [
+    409,
+    ({ name }: Details) =>
+      `${name} requires a passkey, and this is your last one. Add another one first, then remove it.`,
+  ],
   no_second_factor: [409, 'Add a passkey to your own account first. You could no longer enter yourself.'],
   only_way_in: [
     409,

@@ -10,6 +10,10 @@ export interface Says {
   isVerified?: boolean;
   counter?: number;
   type?: string;
+  /** A page of another site asked, within a frame. */
+  crossOrigin?: boolean;
+  /** The account that the passkey is for, as the authenticator keeps it. */
+  userHandle?: string;
   /** CBOR of the attestation but for the data: its format and statement. */
   attestation?: string;
 }
@@ -23,9 +27,9 @@ export const OTHER_FORMAT = '63666d74656170706c656761747453746d74a0';
 
 const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
 
-export function createAuthenticator() {
+/** `id`: the ID of its passkey. */
+export function createAuthenticator(id = randomBytes(16)) {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const id = randomBytes(16);
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   // CBOR: { 1: 2, 3: -7, -1: 1, -2: x, -3: y }
   const cose = Buffer.concat([
@@ -42,7 +46,7 @@ export function createAuthenticator() {
         type: says.type ?? type,
         challenge: says.challenge ?? options.challenge,
         origin: says.origin ?? 'https://tidings.test',
-        crossOrigin: false,
+        crossOrigin: says.crossOrigin ?? false,
       }),
     );
 
@@ -99,7 +103,8 @@ export function createAuthenticator() {
       const clientDataJSON = clientData('webauthn.get', options, says);
       const signed = Buffer.concat([authenticatorData, sha256(clientDataJSON)]);
       const signature = createSign('sha256').update(signed).sign(privateKey);
-      return credential({ authenticatorData, clientDataJSON, signature });
+      const { userHandle } = says;
+      return credential({ authenticatorData, clientDataJSON, signature, ...(userHandle && { userHandle }) });
     },
   };
 }

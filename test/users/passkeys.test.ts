@@ -2,9 +2,11 @@ import { describe, expect, test } from 'bun:test';
 import { sql } from 'drizzle-orm';
 import { disableAccount } from '../../src/people/accounts.ts';
 import { createPasswordLink } from '../../src/people/links.ts';
+import { deleteOrganization } from '../../src/people/organizations.ts';
 import { resetPasskeys } from '../../src/people/passkeys/service.ts';
 import { createAuthenticator, OTHER_FORMAT, type Says, WITH_CERTIFICATE } from '../support/authenticator.ts';
 import {
+  addAnn,
   appWithAnn,
   cookieOf,
   EMAIL,
@@ -59,8 +61,8 @@ function passkeyForm(html: string, action: string) {
   };
 }
 
-async function withPassword(visit: TestBrowser) {
-  return visit(SIGN_IN, form({ email: EMAIL, password: PASSWORD }));
+async function withPassword(visit: TestBrowser, email = EMAIL) {
+  return visit(SIGN_IN, form({ email, password: PASSWORD }));
 }
 
 async function answer(
@@ -85,12 +87,22 @@ const codesIn = (html: string) => html.match(/\b(?:[0-9a-z]{4}-){3}[0-9a-z]{4}\b
 /** Ann with a passkey, signed in, and her recovery codes. */
 async function withPasskey() {
   const app = await appWithAnn();
+  return { app, ...(await addTo(app, EMAIL)) };
+}
+
+/** The same for another person. */
+async function withPasskeyOf(app: TestApp, email: string) {
+  await addAnn(app, email);
+  return addTo(app, email);
+}
+
+async function addTo(app: TestApp, email: string) {
   const visit = browser(app);
-  await withPassword(visit);
+  await withPassword(visit, email);
   const authenticator = createAuthenticator();
   const added = await add(visit, authenticator);
   const codes = codesIn(await added.text());
-  return { app, visit, authenticator, codes: [...new Set(codes)] };
+  return { visit, authenticator, codes: [...new Set(codes)] };
 }
 
 const auditOf = async (app: TestApp) =>
@@ -163,19 +175,51 @@ describe('after the password', () => {
     };
     const [code = ''] = codes;
     expect(await use('0000-0000-0000-0000')).toBe(400);
-    expect(await use(` ${code.toUpperCase().replaceAll('-', ' ')} `)).toBe(303);
+    const typed = code.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l');
+    expect(await use(` ${typed} `)).toBe(303);
     expect(await use(code)).toBe(400);
     expect(await auditOf(app)).toContain('used a recovery code; 9 are left');
   });
 
-  test('guesses are limited', async () => {
-    const { app } = await withPasskey();
+  test('of two that use the same code at once, one signs in', async () => {
+    const { app, codes } = await withPasskey();
+    const visits = [browser(app), browser(app), browser(app)];
+    for (const visit of visits) await withPassword(visit);
+    const sent = visits.map((visit) => visit(SECOND, form({ code: codes[0] ?? '' })));
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([303, 400, 400]);
+    expect(await valuesOf(app.db, 'select count(*) from recovery_codes')).toEqual([[9]]);
+  });
+
+  test('guesses are limited for each account, and a right code forgets them', async () => {
+    const { app, codes } = await withPasskey();
+    const other = await withPasskeyOf(app, 'ben@acme.example');
     const visit = browser(app);
     await withPassword(visit);
-    const said: number[] = [];
-    for (let guess = 0; guess < 6; guess++)
-      said.push((await visit(SECOND, form({ code: `${guess}` }))).status);
-    expect(said).toEqual([400, 400, 400, 400, 400, 429]);
+    const guess = async (times: number) => {
+      const said: number[] = [];
+      for (let each = 0; each < times; each++)
+        said.push((await visit(SECOND, form({ code: `${each}` }))).status);
+      return said;
+    };
+    expect(await guess(4)).toEqual([400, 400, 400, 400]);
+    expect((await visit(SECOND, form({ code: codes[0] ?? '' }))).status).toBe(303);
+    await withPassword(visit);
+    expect(await guess(6)).toEqual([400, 400, 400, 400, 400, 429]);
+    // Somebody else behind the same address is not held up.
+    const ben = browser(app);
+    await withPassword(ben, 'ben@acme.example');
+    expect((await ben(SECOND, form({ code: other.codes[0] ?? '' }))).status).toBe(303);
+  });
+
+  test('a passkey of somebody else does not count', async () => {
+    const { app } = await withPasskey();
+    const other = await withPasskeyOf(app, 'ben@acme.example');
+    const visit = browser(app);
+    await withPassword(visit);
+    expect((await answer(visit, SECOND, SECOND, other.authenticator)).status).toBe(400);
+    expect((await visit(SECOND, form({ code: other.codes[0] ?? '' }))).status).toBe(400);
+    expect(await isIn(visit)).toBe(false);
   });
 
   test('a password that changes, an account that is disabled, and ten minutes end the step', async () => {
@@ -226,6 +270,9 @@ describe('a passkey alone', () => {
     ['to another challenge', { challenge: Buffer.alloc(32).toString('base64url') }],
     ['that was to create one', { type: 'webauthn.create' }],
     ['with a count that goes back', { counter: 1 }],
+    ['with a count that begins again', { counter: 0 }],
+    ['in a frame of another site', { crossOrigin: true }],
+    ['that is kept for another account', { userHandle: 'dXNyX290aGVy' }],
   ])('is refused %s', async (_, says) => {
     const { app, authenticator } = await withPasskey();
     const before = await stateOf(app);
@@ -331,11 +378,36 @@ describe('a change of passkeys', () => {
     expect(await valuesOf(app.db, 'select count(*) from passkeys')).toEqual([[1]]);
   });
 
+  test('does not take a passkey that somebody has', async () => {
+    const { app, authenticator } = await withPasskey();
+    await addAnn(app, 'ben@acme.example');
+    const ben = browser(app);
+    await withPassword(ben, 'ben@acme.example');
+    const copy = createAuthenticator(Buffer.from(authenticator.id, 'base64url'));
+    expect((await add(ben, copy)).status).toBe(400);
+    expect((await answer(browser(app), SIGN_IN, ALONE, authenticator)).status).toBe(303);
+  });
+
+  test('does not answer the same challenge twice', async () => {
+    const { app, visit } = await withPasskey();
+    const action = `${ACCOUNT}/passkeys`;
+    const { fields, options } = passkeyForm(await (await visit(ACCOUNT)).text(), action);
+    const send = () =>
+      visit(action, form({ ...fields, name: 'Two', credential: createAuthenticator().create(options) }));
+    expect([(await send()).status, (await send()).status]).toEqual([303, 400]);
+    expect(await valuesOf(app.db, 'select count(*) from passkeys')).toEqual([[2]]);
+  });
+
   test('without a proof of the person is refused', async () => {
     const app = await appWithAnn();
     const visit = browser(app);
     await withPassword(visit);
-    for (const says of [{ isVerified: false }, { origin: 'https://evil.example' }, { rpId: 'evil.example' }])
+    for (const says of [
+      { isVerified: false },
+      { origin: 'https://evil.example' },
+      { rpId: 'evil.example' },
+      { crossOrigin: true },
+    ])
       expect((await add(visit, createAuthenticator(), 'Bad', says)).status).toBe(400);
     expect(await valuesOf(app.db, 'select count(*) from passkeys')).toEqual([[0]]);
   });
@@ -392,6 +464,41 @@ describe('an organization that requires a second factor', () => {
     const before = await stateOf(app);
     expect((await visit(SETTINGS, form({ name: 'Stolen', plan: 'pro' }))).status).toBe(403);
     expect(await stateOf(app)).toEqual(before);
+  });
+
+  test('keeps the last passkey of its members', async () => {
+    const { app, visit, authenticator } = await withPasskey();
+    await visit(ENABLE, form());
+    const second = createAuthenticator();
+    await add(visit, second, 'Phone');
+    const remove = (id: string) => visit(`${ACCOUNT}/passkeys/remove`, form({ id }));
+    expect((await remove(authenticator.id)).status).toBe(303);
+    const refused = await remove(second.id);
+    expect(refused.status).toBe(409);
+    expect(await refused.text()).toContain(
+      'Organization org_a requires a passkey, and this is your last one.',
+    );
+    expect(await valuesOf(app.db, 'select count(*) from passkeys')).toEqual([[1]]);
+    expect(await valuesOf(app.db, 'select count(*) from recovery_codes')).toEqual([[10]]);
+  });
+
+  test('is restored from the trash with it alone', async () => {
+    const { app, visit, authenticator } = await withPasskey();
+    await visit(ENABLE, form());
+    await deleteOrganization(app.deps, 'org_a', 'Organization org_a');
+    await execute(app.db, 'update sessions set confirmed_at = null');
+    const restore = () => visit('/dashboard/~/organizations/restore', form({ id: 'org_a' }));
+    const asked = await restore();
+    expect(locationOf(asked)).toStartWith(CONFIRM);
+    expect(await valuesOf(app.db, 'select count(*) from organizations where deleted_at is null')).toEqual([
+      [0],
+    ]);
+    await answer(visit, locationOf(asked), CONFIRM, authenticator);
+    expect(locationOf(await restore())).toBe('/dashboard/org_a');
+    // Somebody else learns nothing of it.
+    await deleteOrganization(app.deps, 'org_a', 'Organization org_a');
+    const stranger = await signedIn(app, {});
+    expect((await stranger('/dashboard/~/organizations/restore', form({ id: 'org_a' }))).status).toBe(404);
   });
 
   test('is not made by an owner without one, who could not enter it any more', async () => {

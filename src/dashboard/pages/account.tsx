@@ -9,6 +9,7 @@ import { unlinkIdentity } from '../../people/oidc/sign-in.ts';
 import { type Identity, listIdentities } from '../../people/oidc/store.ts';
 import { listDeletedOrganizations } from '../../people/organization-store.ts';
 import { type DeletedOrganization, restoreOrganization } from '../../people/organizations.ts';
+import { requireConfirmed } from '../../people/passkeys/service.ts';
 import { failure } from '../../people/permission.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
@@ -93,14 +94,18 @@ export const routes: readonly Page[] = [
     },
   ),
 
-  post('/dashboard/~/organizations/restore', 'user', async ({ deps, user, memberships, form }) => {
-    const id = form.get('id')?.slice(0, 64) ?? '';
-    // Another owner may have restored it a moment ago.
-    const there = memberships.find(({ organization }) => organization.id === id)?.organization;
-    const { name } = there ?? (await restoreOrganization(deps, id, user.id));
-    const done = `Restored “${cutLine(name, 100)}”. Its keys, public page, triggers, schedules, and hooks work again.`;
-    return redirect(`/dashboard/${id}`, done);
-  }),
+  post('/dashboard/~/organizations/restore', 'user', (visit) =>
+    fresh(visit, async ({ deps, user, memberships, form, sessionHash }) => {
+      const id = form.get('id')?.slice(0, 64) ?? '';
+      const isOwned = (await readDeleted(visit)).some((each) => each.id === id);
+      if (isOwned) await requireConfirmed(deps, id, sessionHash);
+      // Another owner may have restored it a moment ago.
+      const there = memberships.find(({ organization }) => organization.id === id)?.organization;
+      const { name } = there ?? (await restoreOrganization(deps, id, user.id));
+      const done = `Restored “${cutLine(name, 100)}”. Its keys, public page, triggers, schedules, and hooks work again.`;
+      return redirect(`/dashboard/${id}`, done);
+    }),
+  ),
 
   postForm(
     `${PATH}/password`,

@@ -7,6 +7,7 @@ import {
   addPasskey,
   confirmSession,
   creationOptions,
+  MAX_NAME_LENGTH,
   type Answer as PasskeyAnswer,
   passSecondFactor,
   removePasskey,
@@ -15,7 +16,7 @@ import {
   signInByPasskey,
 } from '../../people/passkeys/service.ts';
 import { countCodes, listPasskeys, type Passkey } from '../../people/passkeys/store.ts';
-import { failure } from '../../people/permission.ts';
+import { failure, SECOND_FACTOR } from '../../people/permission.ts';
 import { formState, NoFields } from '../fields.ts';
 import {
   type Answer,
@@ -53,10 +54,10 @@ const NewPasskeyForm = Type.Object({
   name: Type.String({
     label: 'Name',
     minLength: 1,
-    maxLength: 60,
+    maxLength: MAX_NAME_LENGTH,
     pattern: '\\S',
     placeholder: 'Laptop',
-    problem: 'Enter a name of up to 60 characters, such as Laptop.',
+    problem: `Enter a name of up to ${MAX_NAME_LENGTH} characters, such as Laptop.`,
   }),
 });
 
@@ -67,9 +68,9 @@ export const routes: readonly Page[] = [
     const { deps, guard, clientAddress } = visit;
     const flow = requireSecond(visit);
     try {
-      await guard.count(`second factor ${addressGroup(clientAddress)}`);
       const given = readGiven(visit, contextOf.second(flow.pending));
-      const session = await passSecondFactor(deps, flow.pending, given);
+      const by = { guard, source: addressGroup(clientAddress) };
+      const session = await passSecondFactor(deps, flow.pending, given, by);
       return { ...redirect(wayBack(flow.to)), session, flow: null };
     } catch (error) {
       const refusal = await countRefusal(visit, error, true);
@@ -135,14 +136,16 @@ export const newPasskeyForm = (again: (visit: UserVisit, error: AppError) => Pro
     }),
   );
 
-/** Asks for a passkey before a change, when the last one was long ago. */
+/** Asks for a passkey before a change that needs one, or when the last one was long ago. */
 export async function fresh(visit: UserVisit, work: (visit: UserVisit) => Promise<Answer>): Promise<Answer> {
   try {
     return await work(visit);
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'sign_in_again') throw error;
+    if (!(error instanceof AppError)) throw error;
+    const { code } = error;
     const passkeys = await visit.deps.db.read((tx) => listPasskeys(tx, visit.user.id));
-    if (passkeys.length === 0) throw error;
+    // Whoever has none is led to add one, where an organization needs it.
+    if (code !== SECOND_FACTOR && (code !== 'sign_in_again' || passkeys.length === 0)) throw error;
     return redirect(
       `${CONFIRM}?to=${encodeURIComponent(ACCOUNT)}`,
       'Confirm with a passkey, then try again.',

@@ -2,18 +2,11 @@ import { base32crockford } from '@scure/base';
 import { account, changing, organization as organizationKey, type WriteTx } from '../../../db/engine.ts';
 import { type AuditDeps, quote, recordAudit } from '../audit.ts';
 import type { Deps } from '../deps.ts';
-import { claimFormMark } from '../guard.ts';
+import { claimFormMark, type Guard } from '../guard.ts';
 import { isSecondFactorNeeded, setSecondFactorNeeded } from '../organization-store.ts';
 import { hashOf } from '../passwords.ts';
-import { failure, type User } from '../permission.ts';
-import {
-  actingAs,
-  beginSession,
-  type Pending,
-  proofOf,
-  recordAccount,
-  requireFresh,
-} from '../sessions.ts';
+import { failure, SECOND_FACTOR, type User } from '../permission.ts';
+import { actingAs, beginSession, type Pending, proofOf, recordAccount, requireFresh } from '../sessions.ts';
 import * as people from '../store.ts';
 import * as store from './store.ts';
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from './webauthn.ts';
@@ -24,7 +17,7 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from './web
 type Needs = AuditDeps & Pick<Deps, 'publicUrl'>;
 
 const MAX_PASSKEYS = 20;
-const MAX_NAME_LENGTH = 60;
+export const MAX_NAME_LENGTH = 60;
 const MAX_CREDENTIAL_LENGTH = 10_000;
 const CODES = 10;
 const CODE_BYTES = 10;
@@ -95,7 +88,7 @@ export async function addPasskey(
   }).catch(() => null);
   if (verified?.verified !== true) throw failure('passkey_failed');
   const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential;
-  const name = input.name.trim().slice(0, MAX_NAME_LENGTH) || 'Passkey';
+  const name = input.name.trim();
   const now = deps.clock.now();
   return deps.db.write(
     async (tx) => {
@@ -119,7 +112,10 @@ export async function addPasskey(
   );
 }
 
-/** The last one takes the recovery codes with it. Throws `AppError` 403. */
+/**
+ * The last one takes the recovery codes with it. Throws `AppError` 403, and 409 for the last one of a person whose organization
+ * requires it.
+ */
 export function removePasskey(deps: Needs, user: User, id: string, sessionHash: string): Promise<void> {
   return deps.db.write(
     async (tx) => {
@@ -127,7 +123,11 @@ export function removePasskey(deps: Needs, user: User, id: string, sessionHash: 
       const name = await store.deletePasskey(tx, user.id, id);
       if (name === null) return;
       await recordAccount(tx, deps, 'passkey.removed', user.id, `removed the passkey ${quote(name)}`);
-      if ((await store.listPasskeys(tx, user.id)).length === 0) await store.deleteCodes(tx, user.id);
+      if ((await store.listPasskeys(tx, user.id)).length > 0) return;
+      for (const { organization } of await people.listMemberships(tx, user.id)) {
+        if (await isSecondFactorNeeded(tx, organization.id)) throw failure('last_passkey', organization);
+      }
+      await store.deleteCodes(tx, user.id);
     },
     changing(account(user.id)),
   );
@@ -171,14 +171,18 @@ export function signInByPasskey(deps: Needs, answer: Answer): Promise<string> {
   });
 }
 
-/** Signs in a person who passed the first factor. Throws `AppError` 400. */
-export function passSecondFactor(
+/** Signs in a person who passed the first factor. Throws `AppError` 400, and 429 after too many attempts. */
+export async function passSecondFactor(
   deps: Needs,
   { userId, email, proof }: Pending,
   given: Answer | { code: string },
+  { guard, source }: { guard: Guard; source: string },
 ): Promise<string> {
   const user = { id: userId, email };
+  const attempt = guard.signIn(`second factor of ${userId}`, source, false);
+  await attempt.count();
   const begin = async (tx: WriteTx, how: string) => {
+    await attempt.succeed(tx);
     // The password or the account may have changed since.
     if ((await proofOf(tx, userId)) !== proof || !(await people.isActive(tx, userId)))
       throw failure('flow_lost');
@@ -239,6 +243,19 @@ export function requireSecondFactor(
   );
 }
 
+/** Throws `AppError` 403 in a session without the second factor that an organization requires, also one in the trash. */
+export async function requireConfirmed(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  organizationId: string,
+  sessionHash: string,
+): Promise<void> {
+  const isMissing = await db.read(async (tx) => {
+    if (!(await isSecondFactorNeeded(tx, organizationId))) return false;
+    return (await people.findSession(tx, sessionHash, clock.now()))?.confirmedAt == null;
+  });
+  if (isMissing) throw failure(SECOND_FACTOR);
+}
+
 /** `userId`: whose passkey it must be; null, anybody's. */
 async function withPasskey<Result>(
   deps: Needs,
@@ -249,10 +266,10 @@ async function withPasskey<Result>(
   const response = parse(credential);
   const passkey = await deps.db.read((tx) => store.findPasskey(tx, response.id));
   if (passkey === null || (userId !== null && passkey.userId !== userId)) throw failure('passkey_failed');
-  const { verifyAuthenticationResponse } = await import('./webauthn.ts');
+  const { verifyAuthentication } = await import('./webauthn.ts');
   const { id: expectedRPID, origin: expectedOrigin } = siteOf(deps);
   const { id, publicKey, counter } = passkey;
-  const verified = await verifyAuthenticationResponse({
+  const verified = await verifyAuthentication(passkey.userId, {
     response,
     expectedChallenge: challenge,
     ...{ expectedRPID, expectedOrigin },
@@ -315,5 +332,7 @@ const hashOfCode = (code: string) =>
     code
       .toLowerCase()
       .replaceAll(/[^0-9a-z]/g, '')
+      .replaceAll('o', '0')
+      .replaceAll(/[il]/g, '1')
       .slice(0, 64),
   );
