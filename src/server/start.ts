@@ -7,6 +7,7 @@ import { listIntegrations } from '../integrations/store.ts';
 import { trackUptime, type Uptime } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes } from '../lib/disk.ts';
+import { endOtherSessions } from '../people/oidc/sign-in.ts';
 import { providerOf } from '../providers/index.ts';
 import { threadedPainter } from '../readers/public/cards.ts';
 import { createApp } from './app.ts';
@@ -121,6 +122,7 @@ export async function startServer(services: Services, config: Config) {
     // The first write: a server that cannot write must not say that it listens.
     await services.db.read((tx) => services.elapsed.load(tx));
     await beginRun(services, uptime);
+    await endOtherSessions(services);
     const { sharedClock } = services;
     const watch =
       sharedClock === null

@@ -19,7 +19,7 @@ import type { Rule } from '../../src/people/oidc/rules.ts';
 type Claims = Record<string, unknown>;
 type Answer = (request: Request) => Response | Promise<Response>;
 
-const CLIENT = { clientId: 'tidings', clientSecret: 'a secret:with/signs' };
+export const CLIENT = { clientId: 'tidings', clientSecret: 'a-secret:with/signs+%' };
 
 export interface SignInOptions {
   claims?: Claims;

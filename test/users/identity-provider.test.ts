@@ -6,6 +6,7 @@ import { createPasswordLink, invite } from '../../src/people/links.ts';
 import { setRole } from '../../src/people/members.ts';
 import type { ProviderSettings } from '../../src/people/oidc/provider.ts';
 import type { Rule } from '../../src/people/oidc/rules.ts';
+import { endOtherSessions } from '../../src/people/oidc/sign-in.ts';
 import {
   addAnn,
   cookieOf,
@@ -19,6 +20,7 @@ import {
 } from '../support/dashboard.ts';
 import { contentOf, execute, valuesOf } from '../support/database.ts';
 import {
+  CLIENT,
   type SignInOptions,
   startIdentityProvider,
   type TestProvider,
@@ -520,7 +522,7 @@ describe('a hostile or broken answer signs nobody in:', () => {
   test.each<[name: string, options: () => SignInOptions]>([
     ['an unsigned token', () => ({ idToken: unsigned('none') })],
     ['an unsigned token in other letters', () => ({ idToken: unsigned('nOnE') })],
-    ['a token signed with the client secret', () => ({ idToken: withSecret('a secret:with/signs') })],
+    ['a token signed with the client secret', () => ({ idToken: withSecret(CLIENT.clientSecret) })],
     ['a token signed with the public key', () => ({ idToken: withSecret(provider.publicKey) })],
     ['a token that brings its key', () => ({ idToken: withOwnKey })],
     ['a token with another access token', () => ({ claims: { at_hash: hashOf('other') } })],
@@ -902,6 +904,24 @@ describe('without passwords', () => {
     expect(await valuesOf(world.db, "select count(*) from users where email = 'new@acme.example'")).toEqual([
       [0],
     ]);
+  });
+
+  test('a start ends the sessions that did not begin at the provider', async () => {
+    const world = await app();
+    const visit = browser(world);
+    await enter(visit);
+    const owner = await signedIn(world, { organizationId: 'org_a', email: 'owner@acme.example' });
+    await endOtherSessions({ ...world.deps, identityProvider: provider.service() });
+    expect((await owner(ACCOUNT)).status).toBe(200);
+    await endOtherSessions(world.deps);
+    expect([(await owner(ACCOUNT)).status, await isIn(visit)]).toEqual([303, true]);
+    expect((await auditOf(world)).at(-1)).toBe(
+      'signed out owner@acme.example, because passwords were turned off',
+    );
+    // Not again and again.
+    const before = await auditOf(world);
+    await endOtherSessions(world.deps);
+    expect(await auditOf(world)).toEqual(before);
   });
 
   test('a link of the command line signs the last owner in, once, although the provider is away', async () => {

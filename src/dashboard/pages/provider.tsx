@@ -10,6 +10,7 @@ import {
 } from '../../people/oidc/provider.ts';
 import {
   arriveToLink,
+  CALLBACK,
   claimAttempt,
   confirmIdentity,
   endProviderSessions,
@@ -29,7 +30,6 @@ import { countRefusal, guarded, PROVIDER, showSignIn } from './sign-in.tsx';
 // Signing in through the team's identity provider, in steps: to the provider, back with its answer, and for an address that has
 // an account, its password. The state between them is in a sealed cookie, so no stranger fills the database.
 
-const CALLBACK = `${PROVIDER}/callback`;
 const CONFIRM = `${PROVIDER}/confirm`;
 const ACCOUNT = '/dashboard/~/account';
 

@@ -138,6 +138,10 @@ export async function connect(
       finish(url, attempt).catch((error) => {
         throw failed(error);
       }),
+    examine: (redirectUri) =>
+      examine(redirectUri).catch((error) => {
+        throw failed(error);
+      }),
     signOutUrl(idToken, back) {
       if (server.end_session_endpoint === undefined) return null;
       const hint = idToken === null ? {} : { id_token_hint: idToken };
@@ -161,6 +165,19 @@ export async function connect(
       };
     },
   };
+
+  async function examine(redirect_uri: string): Promise<string | null> {
+    await keys.reload();
+    // No code of anybody: a provider that knows the client refuses the code alone.
+    const code = { code: 'tidings-doctor', redirect_uri, code_verifier: oidc.randomPKCECodeVerifier() };
+    try {
+      await oidc.genericGrantRequest(config, 'authorization_code', code);
+      return null;
+    } catch (error) {
+      if (!(error instanceof oidc.ResponseBodyError)) throw error;
+      return error.error === 'invalid_grant' ? null : error.error;
+    }
+  }
 
   /** A page that the browser opens: `javascript:` and plain http are no addresses of it. */
   function pageUrl(build: () => URL): string {

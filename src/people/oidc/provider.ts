@@ -52,6 +52,8 @@ export interface ProviderClient {
   /** The page of the provider that signs the person out there; null where it has none. */
   signOutUrl(idToken: string | null, back: string): string | null;
   readLogoutToken(token: string): Promise<EndedSession>;
+  /** Asks for the keys, and whether the client may ask for tokens. Returns the code of a refusal, such as `invalid_client`. */
+  examine(redirectUri: string): Promise<string | null>;
 }
 
 export type IdentityProvider = Pick<ProviderSettings, 'issuer' | 'name' | 'rules' | 'hasPasswords'> & {

@@ -38,6 +38,9 @@ export type Outcome =
   /** The address has an account: its password confirms that the identity is of the same person. */
   | { kind: 'confirm'; newcomer: Newcomer; email: string };
 
+/** Where the provider leads a person back to. */
+export const CALLBACK = '/dashboard/~/oidc/callback';
+
 /** How long a sealed ID token may be, in bytes: a row of each session has it. */
 const MAX_ID_TOKEN_BYTES = 8_192;
 
@@ -184,13 +187,27 @@ export function unlinkIdentity(
 export function endProviderSessions(deps: AuditDeps, ended: EndedSession): Promise<void> {
   return deps.db.write(async (tx) => {
     await useOnce(tx, deps.clock, `${ended.issuer} ${ended.jti}`);
-    for (const userId of await store.deleteProviderSessions(tx, ended)) {
-      const user = await people.findUser(tx, userId);
-      const asServer = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
-      const summary = `signed out ${user?.email ?? userId}, because the identity provider ended the session`;
-      await recordAccount(tx, asServer, 'session.ended', userId, summary);
-    }
+    const userIds = await store.deleteProviderSessions(tx, ended);
+    await recordEnded(tx, deps, userIds, 'the identity provider ended the session');
   });
+}
+
+/** Where people sign in through the provider alone, ends the sessions that began in another way, or at another provider. */
+export async function endOtherSessions(deps: AuditDeps & Pick<Deps, 'identityProvider'>): Promise<void> {
+  const { identityProvider: provider } = deps;
+  if (provider === undefined || provider.hasPasswords) return;
+  await deps.db.write(async (tx) => {
+    const userIds = await store.deleteOtherSessions(tx, provider.issuer);
+    await recordEnded(tx, deps, userIds, 'passwords were turned off');
+  });
+}
+
+async function recordEnded(tx: WriteTx, deps: AuditDeps, userIds: string[], why: string): Promise<void> {
+  const asServer = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
+  for (const userId of userIds) {
+    const { email } = (await people.findUser(tx, userId)) ?? { email: userId };
+    await recordAccount(tx, asServer, 'session.ended', userId, `signed out ${email}, because ${why}`);
+  }
 }
 
 /** The ID token of a session that began at this provider, to sign out there too. Null for another session. */

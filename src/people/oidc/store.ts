@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, ne } from 'drizzle-orm';
+import { and, asc, eq, inArray, ne, notInArray } from 'drizzle-orm';
 import type { ReadTx, WriteTx } from '../../../db/engine.ts';
 import { identities, providerSessions, sessions } from '../../../db/schema/organizations.ts';
 
@@ -41,6 +41,17 @@ export async function insertProviderSession(tx: WriteTx, session: ProviderSessio
 
 export async function findProviderSession(tx: ReadTx, hash: string): Promise<ProviderSession | null> {
   return (await tx.select().from(providerSessions).where(eq(providerSessions.hash, hash)).get()) ?? null;
+}
+
+/** Ends the sessions that did not begin at the provider. Returns whose they were. */
+export async function deleteOtherSessions(tx: WriteTx, issuer: string): Promise<string[]> {
+  const ofProvider = tx
+    .select({ hash: providerSessions.hash })
+    .from(providerSessions)
+    .where(eq(providerSessions.issuer, issuer));
+  const deleted = tx.delete(sessions).where(notInArray(sessions.hash, ofProvider));
+  const rows = await deleted.returning({ userId: sessions.userId }).all();
+  return [...new Set(rows.map(({ userId }) => userId))];
 }
 
 /** Ends the sessions that began with an identity, or in one session at the provider. Returns whose they were. */

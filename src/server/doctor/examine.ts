@@ -12,6 +12,7 @@ import { readSecretKey } from '../data-folder.ts';
 import type { Check, Patient, Result } from './check.ts';
 import { contentChecks } from './contents.ts';
 import { machineChecks, serverChecks } from './machine.ts';
+import { examineProvider } from './oidc.ts';
 import { postgresChecks } from './postgres.ts';
 
 type Asked = Pick<Patient, 'clock' | 'fetch' | 'isOffline' | 'isFull' | 'key'> & {
@@ -82,6 +83,7 @@ export async function examine(patient: Patient): Promise<{ ok: boolean; checks: 
     ...machineChecks,
     ...postgresChecks,
     ...contentChecks,
+    'identity provider': examineProvider,
     ...serverChecks,
   };
   for (const [name, check] of Object.entries(all)) {
