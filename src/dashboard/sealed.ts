@@ -23,10 +23,41 @@ export function unseal<Value>({ secrets, clock }: Sealing, context: string, seal
 /** How long the steps of a sign-in may take, in milliseconds. The cookie lasts as long. */
 export const FLOW_MS = 600_000;
 
-/** The state of a sign-in in several steps, for a cookie: only the browser that began it can go on. */
-export const sealFlow = ({ deps }: Pick<Visit, 'deps'>, step: string, value: unknown): string =>
-  seal(deps, `flow ${step}`, value, FLOW_MS);
+/** What a cookie has room for beside its name. */
+const MAX_FLOWS_LENGTH = 4_000;
 
-/** Null for a browser that is at another step, or at none. */
-export const openFlow = <Value>({ deps, flow }: Pick<Visit, 'deps' | 'flow'>, step: string): Value | null =>
-  flow === null ? null : unseal<Value>(deps, `flow ${step}`, flow.slice(0, 4_096));
+type WithFlows = Pick<Visit, 'deps' | 'flow'>;
+
+const partsOf = ({ flow }: Pick<Visit, 'flow'>) => flow?.slice(0, MAX_FLOWS_LENGTH).split('.') ?? [];
+
+/**
+ * The state of a sign-in in several steps, for a cookie: only the browser that began it can go on. Those of other tabs stay in the
+ * cookie, as far as it has room.
+ */
+export function sealFlow(visit: WithFlows, step: string, value: unknown): string {
+  const parts = [seal(visit.deps, `flow ${step}`, value, FLOW_MS), ...partsOf(visit)];
+  return parts.reduce((all, part) => (all.length + part.length < MAX_FLOWS_LENGTH ? `${all}.${part}` : all));
+}
+
+/** The newest state of a step. Null for a browser that is at another one, or at none. */
+export const openFlow = <Value>(
+  visit: WithFlows,
+  step: string,
+  isIt: (value: Value) => boolean = () => true,
+): Value | null =>
+  partsOf(visit)
+    .map((part) => unseal<Value>(visit.deps, `flow ${step}`, part))
+    .find((value) => value !== null && isIt(value)) ?? null;
+
+/** The cookie without the states of a step that is done. Null: none is left. */
+export function endFlow<Value>(
+  visit: WithFlows,
+  step: string,
+  isIt: (value: Value) => boolean = () => true,
+): string | null {
+  const left = partsOf(visit).filter((part) => {
+    const value = unseal<Value>(visit.deps, `flow ${step}`, part);
+    return value === null || !isIt(value);
+  });
+  return left.join('.') || null;
+}

@@ -163,8 +163,34 @@ describe('signing in', () => {
 
   test('never leads to another site', async () => {
     const app = await appOf();
-    const response = await enter(browser(app), {}, `?to=${encodeURIComponent('https://evil.example/')}`);
-    expect(locationOf(response)).toBe('/dashboard');
+    for (const to of [
+      'https://evil.example/dashboard/x',
+      '//evil.example/dashboard/x',
+      '/\\evil.example/dashboard/x',
+      '/dashboard/..//evil.example',
+      '/dashboard/%2e%2e//evil.example',
+      'javascript:alert(1)//dashboard/x',
+      '\t//evil.example/dashboard/x',
+      'http:evil.example',
+    ]) {
+      const response = await enter(browser(app), {}, `?to=${encodeURIComponent(to)}`);
+      expect([to, locationOf(response)]).toEqual([to, '/dashboard']);
+    }
+  });
+
+  test('begins a session of its own, whatever cookie the browser brings', async () => {
+    const app = await appOf();
+    const planted = 'planted'.repeat(6);
+    const visit = browser(app, `__Host-tidings_session=${planted}`);
+    await enter(visit);
+    expect(visit.jar.get('__Host-tidings_session')).not.toBe(planted);
+    const other = await signedIn(app, { organizationId: 'org_b', email: 'mallory@acme.example' });
+    const [name = '', token = ''] = other.cookie.split('=');
+    const again = browser(app, other.cookie);
+    await enter(again);
+    expect(again.jar.get(name)).not.toBe(token);
+    expect(await (await again(ACCOUNT)).text()).toContain('You are signed in as ann@acme.example');
+    expect(await (await other(ACCOUNT)).text()).toContain('You are signed in as mallory@acme.example');
   });
 
   test('an address of the user info endpoint does not borrow what the token says about another one', async () => {
@@ -296,6 +322,22 @@ describe('an address that has an account', () => {
     expect((await enter(browser(app))).headers.get('location')).toBe('/dashboard');
     // The step is over.
     expect((await browser(app)(CONFIRM)).status).toBe(400);
+  });
+
+  test('is linked with many memberships, which the next sign-in completes', async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `org_${index}_${'x'.repeat(50)}`);
+    const rules = ids.map((organization): Rule => ({ ...memberRule, organization }));
+    const app = await appWithOrganization({
+      identityProvider: provider.service(rules),
+      organizations: ['org_a', ...ids],
+    });
+    await addAnn(app);
+    const visit = browser(app);
+    await enter(visit);
+    expect((visit.jar.get('__Host-tidings_flow') ?? '').length).toBeLessThanOrEqual(4_000);
+    await visit(CONFIRM, form({ password: PASSWORD }));
+    await enter(browser(app));
+    expect(await rolesOf(app)).toHaveLength(61);
   });
 
   test('limits guesses as the sign-in does', async () => {
@@ -657,6 +699,27 @@ describe('a hostile or broken answer signs nobody in:', () => {
     expect(tokens()).toBe(0);
   });
 
+  test('two tabs at once each come back to their page', async () => {
+    const app = await appOf();
+    const visit = browser(app);
+    const pages = ['/dashboard/org_a/posts', '/dashboard/org_a/settings', '/dashboard/org_a/keys'];
+    const urls: string[] = [];
+    for (const to of pages) urls.push(await answered(visit, {}, `?to=${to}`));
+    const back: string[] = [];
+    for (const url of [urls[1], urls[2], urls[0]]) back.push(locationOf(await visit(url ?? '')));
+    expect(back).toEqual([pages[1] ?? '', pages[2] ?? '', pages[0] ?? '']);
+    expect(visit.jar.get('__Host-tidings_flow')).toBe('');
+  });
+
+  test('a browser that begins again and again, with long addresses, keeps what a cookie has room for', async () => {
+    const app = await appOf();
+    const visit = browser(app);
+    const long = `/dashboard/org_a/posts?q=${'x'.repeat(1_900)}`;
+    for (let tab = 0; tab < 12; tab++) await answered(visit, {}, `?to=${encodeURIComponent(long)}`);
+    expect((visit.jar.get('__Host-tidings_flow') ?? '').length).toBeLessThanOrEqual(4_000);
+    expect(locationOf(await enter(visit, {}, `?to=${encodeURIComponent(long)}`))).toBe('/dashboard');
+  });
+
   test('a refusal of the provider', async () => {
     const visit = browser(await appOf());
     const url = new URL(await answered(visit));
@@ -763,6 +826,41 @@ describe('a provider that is away or describes itself badly', () => {
     },
   );
 
+  /** Never ends. */
+  const endless = () =>
+    new Response(
+      new ReadableStream({
+        pull: (stream) => stream.enqueue(new Uint8Array(65_536).fill(32)),
+      }),
+      { headers: { 'content-type': 'application/json' } },
+    );
+
+  test.each([WELL_KNOWN, '/keys', '/token', '/userinfo'])('cannot send without end: %s', async (path) => {
+    provider.answers.set(path, endless);
+    const visit = browser(await appOf([{ ...memberRule, claim: 'groups', value: 'x' }]));
+    const started = await visit(START);
+    const response = started.status === 303 ? await visit(provider.answerTo(locationOf(started))) : started;
+    expect(response.status).toBe(502);
+  });
+
+  test.each<[name: string, answer: () => Response]>([
+    ['fail', () => new Response('', { status: 500 })],
+    ['redirect', () => Response.redirect(`${provider.issuer}/other-keys`)],
+    ['are no keys', () => Response.json({ keys: 'none' })],
+  ])('whose keys %s is away, and asked again', async (_, answer) => {
+    const app = await appOf();
+    provider.answers.set('/keys', answer);
+    const response = await enter(browser(app));
+    expect([response.status, (await response.text()).includes(AWAY)]).toEqual([502, true]);
+    const token = await provider.logoutToken();
+    const send = () =>
+      app.request(LOGOUT, { method: 'POST', body: new URLSearchParams({ logout_token: token }) });
+    // It may send the token again.
+    expect((await send()).status).toBe(503);
+    provider.answers.clear();
+    expect((await send()).status).toBe(200);
+  });
+
   test('cannot redirect a request of the server', async () => {
     let asked = 0;
     using inside = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response(String(++asked)) });
@@ -831,6 +929,7 @@ describe('a logout token of the provider', () => {
     expect([await isIn(one), await isIn(two)]).toEqual([true, false]);
   });
 
+  const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
   const minutesAgo = (minutes: number) => Math.floor(Date.now() / 1000) - minutes * 60;
 
   test.each<[name: string, make: () => Promise<string> | string]>([
@@ -842,6 +941,10 @@ describe('a logout token of the provider', () => {
     ['one without its time', () => provider.logoutToken({ iat: undefined })],
     ['an old one', () => provider.logoutToken({ iat: minutesAgo(12), exp: undefined })],
     ['one that has ended', () => provider.logoutToken({ exp: minutesAgo(2) })],
+    ['one with an event that says nothing', () => provider.logoutToken({ events: { [EVENT]: true } })],
+    ['one whose events are a list', () => provider.logoutToken({ events: [EVENT] })],
+    ['one with an endless ID', () => provider.logoutToken({ jti: 'x'.repeat(256) })],
+    ['one of the next hour', () => provider.logoutToken({ iat: minutesAgo(-60), exp: minutesAgo(-70) })],
     ['one about another event', () => provider.logoutToken({ events: { 'http://x.example': {} } })],
     ['one without events', () => provider.logoutToken({ events: undefined })],
     ['one about nobody', () => provider.logoutToken({ sub: undefined })],

@@ -29,7 +29,7 @@ import {
   view,
   wayBack,
 } from '../page.ts';
-import { openFlow, unseal } from '../sealed.ts';
+import { endFlow, openFlow, unseal } from '../sealed.ts';
 import { postForm } from '../submission.ts';
 import { counted, More, Section, ToCopy, useVisit, When } from '../view/elements.tsx';
 import { Action, Danger, Field, FormError, FormOf } from '../view/form.tsx';
@@ -71,7 +71,7 @@ export const routes: readonly Page[] = [
       const given = readGiven(visit, contextOf.second(flow.pending));
       const by = { guard, source: addressGroup(clientAddress) };
       const session = await passSecondFactor(deps, flow.pending, given, by);
-      return { ...redirect(wayBack(flow.to)), session, flow: null };
+      return { ...redirect(wayBack(flow.to)), session, flow: endFlow(visit, 'second') };
     } catch (error) {
       const refusal = await countRefusal(visit, error, true);
       if (refusal.code === 'flow_lost') throw refusal;

@@ -22,7 +22,7 @@ import {
 import { failure } from '../../people/permission.ts';
 import { NoFields } from '../fields.ts';
 import { data, get, type Page, post, redirect, type Visit, view, wayBack } from '../page.ts';
-import { openFlow, sealFlow } from '../sealed.ts';
+import { endFlow, openFlow, sealFlow } from '../sealed.ts';
 import { postForm } from '../submission.ts';
 import { FormOf } from '../view/form.tsx';
 import { countRefusal, guarded, PROVIDER, showSignIn } from './sign-in.tsx';
@@ -32,6 +32,10 @@ import { countRefusal, guarded, PROVIDER, showSignIn } from './sign-in.tsx';
 
 const CONFIRM = `${PROVIDER}/confirm`;
 const ACCOUNT = '/dashboard/~/account';
+
+/** How many memberships wait for a confirmation, and how long the address of a page may be that a sign-in leads back to. */
+const MAX_GRANTS = 20;
+const MAX_TO_LENGTH = 500;
 
 interface SignIn {
   attempt: Attempt;
@@ -64,7 +68,7 @@ export const routes: readonly Page[] = [
   get(`${PROVIDER}/link`, 'user', (visit) => begin(visit, visit.user.id)),
 
   get(CALLBACK, 'anyone', async (visit) => {
-    const flow = openFlow<SignIn>(visit, 'provider');
+    const flow = openFlow(visit, 'provider', isAnswered(visit));
     if (flow?.linkTo != null) return arriveAtAccount(visit, flow);
     return refusedAt(visit, () => arrive(visit, flow));
   }),
@@ -79,7 +83,7 @@ export const routes: readonly Page[] = [
     try {
       const session = await confirmIdentity(visit.deps, provider, newcomer, input);
       const back = linkTo === null ? redirect(wayBack(to), describeLinked(provider)) : linked(provider);
-      return { ...back, flow: null, ...(session !== null && { session }) };
+      return { ...back, flow: endFlow(visit, 'confirmation'), ...(session !== null && { session }) };
     } catch (error) {
       const refusal = await countRefusal(visit, error, true);
       if (refusal.code !== 'wrong_credentials') throw refusal;
@@ -91,7 +95,7 @@ export const routes: readonly Page[] = [
     const provider = requireProvider(visit);
     const { newcomer } = requireConfirmation(visit);
     await linkIdentity(visit.deps, provider, newcomer, visit);
-    return { ...linked(provider), flow: null };
+    return { ...linked(provider), flow: endFlow(visit, 'confirmation') };
   }),
 
   // The provider's server calls it, without a session.
@@ -144,9 +148,10 @@ async function begin(visit: Visit, linkTo: string | null) {
   const client = await requireProvider(visit).client();
   const { searchParams } = visit.url;
   const attempt = client.newAttempt();
+  const to = wayBack(searchParams.get('to') ?? '');
   const flow: SignIn = {
     attempt,
-    to: wayBack(searchParams.get('to') ?? ''),
+    to: to.length > MAX_TO_LENGTH ? '/dashboard' : to,
     invitation: searchParams.get('invitation')?.slice(0, 200) ?? null,
     linkTo,
   };
@@ -156,7 +161,7 @@ async function begin(visit: Visit, linkTo: string | null) {
 
 /** The person whom the provider has signed in, by its answer to this browser. Each attempt works once. */
 async function readAnswer({ deps, guard, url, clientAddress }: Visit, flow: SignIn | null) {
-  if (flow === null || url.searchParams.get('state') !== flow.attempt.state) throw failure('flow_lost');
+  if (flow === null) throw failure('flow_lost');
   await guard.countReturn(addressGroup(clientAddress));
   await claimAttempt(deps, flow.attempt.state);
   const answer = new URL(deps.publicUrl() + CALLBACK);
@@ -166,6 +171,12 @@ async function readAnswer({ deps, guard, url, clientAddress }: Visit, flow: Sign
   return client.finish(answer, flow.attempt);
 }
 
+/** Each tab has an attempt of its own. */
+const isAnswered =
+  ({ url }: Visit) =>
+  ({ attempt }: SignIn) =>
+    attempt.state === url.searchParams.get('state');
+
 async function arrive(visit: Visit, flow: SignIn | null) {
   const provider = requireProvider(visit);
   const arrival = await readAnswer(visit, flow);
@@ -173,7 +184,8 @@ async function arrive(visit: Visit, flow: SignIn | null) {
   const outcome = await enter(visit.deps, provider, arrival, invitation);
   if (outcome.kind === 'confirm') return askToConfirm(visit, { ...outcome, to, linkTo: null });
   const { session, organizationId } = outcome;
-  return { ...redirect(organizationId === null ? to : `/dashboard/${organizationId}`), session, flow: null };
+  const next = organizationId === null ? to : `/dashboard/${organizationId}`;
+  return { ...redirect(next), session, flow: endFlow(visit, 'provider', isAnswered(visit)) };
 }
 
 async function arriveAtAccount(visit: Visit, flow: SignIn) {
@@ -190,7 +202,9 @@ async function arriveAtAccount(visit: Visit, flow: SignIn) {
 }
 
 function askToConfirm(visit: Visit, { newcomer, email, to, linkTo }: Confirmation) {
-  const flow: Confirmation = { newcomer, email, to, linkTo };
+  // A cookie holds 4 KB. The next sign-in applies all of them.
+  const grants = newcomer.grants.slice(0, MAX_GRANTS);
+  const flow: Confirmation = { newcomer: { ...newcomer, grants }, email, to, linkTo };
   return { ...redirect(CONFIRM), flow: sealFlow(visit, 'confirmation', flow) };
 }
 
