@@ -144,7 +144,7 @@ export async function fresh(visit: UserVisit, work: (visit: UserVisit) => Promis
     if (!(error instanceof AppError)) throw error;
     const { code } = error;
     const passkeys = await visit.deps.db.read((tx) => listPasskeys(tx, visit.user.id));
-    // Whoever has none is led to add one, where an organization needs it.
+    // Somebody without one adds one where an organization needs it.
     if (code !== SECOND_FACTOR && (code !== 'sign_in_again' || passkeys.length === 0)) throw error;
     return redirect(
       `${CONFIRM}?to=${encodeURIComponent(ACCOUNT)}`,

@@ -104,9 +104,9 @@ export async function connect(
       throw badAnswer('the access token is of another answer');
     let all: Claims['all'] = payload;
     if (isIncomplete(all, settings) && server.userinfo_endpoint !== undefined) {
-      const told = await oidc.fetchUserInfo(config, tokens.access_token, sub);
+      const userInfo = await oidc.fetchUserInfo(config, tokens.access_token, sub);
       // One of them says both the address and that it is verified.
-      all = { ...told, ...all, ...addressIn(hasAddress(all) ? all : told) };
+      all = { ...userInfo, ...all, ...addressIn(hasAddress(all) ? all : userInfo) };
     }
     return {
       issuer: server.issuer,
