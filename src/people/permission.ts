@@ -196,7 +196,8 @@ const failures = {
   ],
   passkey_first: [
     403,
-    'This account has passkeys. Sign in with a passkey, then link the identity provider under Your account.',
+    ({ hasPasswords }: Details) =>
+      `This account has passkeys. ${hasPasswords ? 'Sign in with a passkey' : 'Ask the administrator of this server for a link that signs you in'}, then link the identity provider under Your account.`,
   ],
   too_many_passkeys: [400, ({ limit }: Details) => `You have ${limit} passkeys, which is the limit.`],
   wrong_code: [400, 'The recovery code is wrong, or was used before.'],

@@ -340,6 +340,25 @@ describe('an address that has an account', () => {
     expect(await rolesOf(app)).toHaveLength(61);
   });
 
+  test.each([
+    [true, 'Sign in with a passkey, then'],
+    [false, 'Ask the administrator of this server for a link that signs you in, then'],
+  ])('and passkeys is not linked by the password alone (passwords: %s)', async (hasPasswords, advice) => {
+    const app = await appOf([memberRule], { hasPasswords });
+    const { id } = await addAnn(app);
+    await execute(
+      app.db,
+      sql`insert into passkeys (id, user_id, name, public_key, counter, transports, created_at)
+        values ('key', ${id}, 'Laptop', ${Buffer.alloc(1)}, 0, '', '2026-01-01')`,
+    );
+    const visit = browser(app);
+    await enter(visit);
+    const response = await visit(CONFIRM, form({ password: PASSWORD }));
+    expect([response.status, await isIn(visit)]).toEqual([403, false]);
+    expect(await response.text()).toContain(advice);
+    expect(await valuesOf(app.db, 'select count(*) from identities')).toEqual([[0]]);
+  });
+
   test('limits guesses as the sign-in does', async () => {
     const app = await appOf();
     await addAnn(app);

@@ -122,7 +122,8 @@ export function confirmIdentity(
     input,
     async (tx, user) => {
       // The provider would then sign in without the passkey.
-      if (!input.hasSession && (await listPasskeys(tx, user.id)).length > 0) throw failure('passkey_first');
+      if (!input.hasSession && (await listPasskeys(tx, user.id)).length > 0)
+        throw failure('passkey_first', { hasPasswords: provider.hasPasswords });
       await linkTo(tx, actingAs(deps, user), provider, user, newcomer);
       await applyGrants(tx, deps, user, newcomer.grants);
       return input.hasSession ? null : begin(tx, deps, provider, user, { ...newcomer, idToken: null });

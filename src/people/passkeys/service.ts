@@ -125,7 +125,8 @@ export function removePasskey(deps: Needs, user: User, id: string, sessionHash: 
       await recordAccount(tx, deps, 'passkey.removed', user.id, `removed the passkey ${quote(name)}`);
       if ((await store.listPasskeys(tx, user.id)).length > 0) return;
       for (const { organization } of await people.listMemberships(tx, user.id)) {
-        if (await isSecondFactorNeeded(tx, organization.id)) throw failure('last_passkey', organization);
+        if (await isSecondFactorNeeded(tx, organization.id))
+          throw failure('last_passkey', { name: organization.name });
       }
       await store.deleteCodes(tx, user.id);
     },
