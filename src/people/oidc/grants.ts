@@ -70,7 +70,7 @@ export async function applyGrants(
     const key = { userId: user.id, organizationId };
     if (role === 'owner' && !(await people.hasOtherOwner(tx, key))) continue;
     if (granted === undefined) await people.deleteMembership(tx, key);
-    else await people.updateRole(tx, key, granted, 1);
+    else await people.updateRole(tx, key, granted, true);
     // As for every owner whose role ends: a link that they kept would bring it back.
     if (role === 'owner' || granted === undefined) await people.deleteLinksOfOwners(tx, organizationId);
     const summary =
