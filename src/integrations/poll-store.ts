@@ -1,4 +1,17 @@
-import { and, asc, count, eq, getTableColumns, inArray, isNull, lt, sql } from 'drizzle-orm';
+import {
+  and,
+  asc,
+  count,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lt,
+  or,
+  sql,
+} from 'drizzle-orm';
 import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
@@ -14,7 +27,19 @@ export type Poll = typeof polls.$inferSelect;
 /** Without a token, thousands of repositories share a provider's limit: each then waits for days. */
 const LONGEST_MS = 14 * DAY_MS;
 
-const isPollDue = (now: Date) => isDue(polls.dueAt, now.getTime(), LONGEST_MS);
+/** The longest wait after a failure, in milliseconds: a provider's clock may be wrong. */
+export const MAX_WAIT_MS = DAY_MS;
+
+/** How far the clocks of processes may differ, in milliseconds. */
+const MAX_SKEW_MS = 60_000;
+
+/** A repository that was polled in the future, or waits longer after a failure than any does, dates from a clock that was ahead. */
+const isPollDue = (now: Date) =>
+  or(
+    isDue(polls.dueAt, now.getTime(), LONGEST_MS),
+    gt(polls.polledAt, new Date(now.getTime() + MAX_SKEW_MS).toISOString()),
+    and(isNotNull(polls.problem), gt(polls.dueAt, now.getTime() + MAX_WAIT_MS)),
+  );
 
 export type PollCursor = NonNullable<Poll['cursor']>;
 

@@ -115,6 +115,24 @@ test('a repository that waits for days because many share the limit is not asked
   expect(await dueIn(0)).toHaveLength(1);
 });
 
+test('a clock that was a day ahead for a while holds up no round, also after a failure', async () => {
+  await using world = await startPolling();
+  const { app, project, github } = world;
+  const aheadMs = 25 * 3_600_000;
+  await world.poll();
+  await world.poll(aheadMs);
+  app.clock.advance(-aheadMs);
+  project.happen({ release: 'v1.0.0', notes: '- Better' });
+  await world.poll();
+  expect(await world.log()).toEqual([expect.stringContaining('v1.0.0')]);
+  github.failNext('answers 500');
+  await world.poll(aheadMs);
+  app.clock.advance(-aheadMs);
+  project.happen({ release: 'v1.1.0', notes: '- Better' });
+  await world.poll();
+  expect(await world.log()).toHaveLength(2);
+});
+
 test('a clock that was days ahead for a while holds up no round for days', async () => {
   await using world = await startPolling();
   const { app, project } = world;

@@ -9,6 +9,7 @@ import {
   listDuePolls,
   listPolls,
   listSharing,
+  MAX_WAIT_MS,
   nextPollMs,
   type Poll,
   type Pollable,
@@ -122,9 +123,6 @@ const REFUSED_MS = [300_000, 900_000, 3_600_000];
 
 /** The wait for a limit that names no time, and for a disabled integration, in milliseconds. */
 const WAIT_MS = 60_000;
-
-/** No wait is longer: a provider's clock may be wrong. */
-const MAX_WAIT_MS = 86_400_000;
 
 /** Polls the repositories that are due. `signal` ends it early, and aborts requests. */
 export async function pollDue(deps: Deps, signal?: AbortSignal): Promise<void> {
