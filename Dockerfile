@@ -34,7 +34,7 @@ ENV HOST=0.0.0.0 PORT=3000 DATA_DIR=/data PATH=/usr/local/bin
 # JavaScriptCore collects garbage late on a machine with much memory. The size limits nothing: bodies of responses are freed
 # before there are hundreds of megabytes of them. Its last compiler (FTL) takes 5 MB and makes nothing faster here. The server
 # sets both itself, but then starts a little later.
-ENV BUN_JSC_forceRAMSize=134217728 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024
+ENV BUN_JSC_forceRAMSize=268435456 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024
 WORKDIR /data
 VOLUME /data
 EXPOSE 3000

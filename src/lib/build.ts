@@ -31,7 +31,7 @@ function howToRun(bun: string): string {
  * nothing faster here. Bun allows 256 requests to other servers at a time, and queues the rest.
  */
 const OPTIONS = {
-  BUN_JSC_forceRAMSize: '134217728',
+  BUN_JSC_forceRAMSize: '268435456',
   BUN_JSC_useFTLJIT: '0',
   BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
 };

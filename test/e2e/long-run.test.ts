@@ -13,7 +13,7 @@ import { type GithubApi, startGithubApi } from '../support/github-api/server.ts'
 import { oddMachine } from '../support/odd-machine.ts';
 import { START } from '../support/polling.ts';
 import { rounds } from '../support/rounds.ts';
-import { program, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, root, type ServerProcess, startTidings } from '../support/server.ts';
 
 // `check:long` runs an hour of mixed traffic at half of what this machine can do, with faults. `LONG_RUN_MINUTES` shortens it by
 // hand.
@@ -50,14 +50,18 @@ afterAll(() => folder.remove());
 test.skipIf(process.platform !== 'linux')(
   'a server sets the options of the engine that nobody has set',
   async () => {
-    server = await startTidings(folder.path, [], { environment: { BUN_JSC_forceRAMSize: '268435456' } });
+    server = await startTidings(folder.path, [], { environment: { BUN_JSC_useFTLJIT: '1' } });
     const environment = readFileSync(`/proc/${server.pid}/environ`, 'utf8').split('\0');
     const options = environment.filter((each) => each.startsWith('BUN_')).sort();
     expect(options).toEqual([
       'BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
       'BUN_JSC_forceRAMSize=268435456',
-      'BUN_JSC_useFTLJIT=0',
+      'BUN_JSC_useFTLJIT=1',
     ]);
+    for (const file of ['Dockerfile', 'deploy/tidings.service'])
+      expect(await Bun.file(join(root, file)).text()).toContain(
+        'BUN_JSC_forceRAMSize=268435456 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
+      );
     expect(await server.stop()).toBe(0);
   },
 );
