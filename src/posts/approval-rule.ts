@@ -1,10 +1,11 @@
-import { and, eq, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import { prepared, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { memberships, organizations } from '../../db/schema/organizations.ts';
-import { postApprovals, postSchedules, posts } from '../../db/schema/posts.ts';
+import { postApprovals, postSchedules, posts, postVersions } from '../../db/schema/posts.ts';
 import { AppError } from '../lib/app-error.ts';
 import type { Ids } from '../lib/text.ts';
 import { type Actor, type AuditContext, describeActor } from '../people/audit.ts';
+import { isLive } from '../people/organization-store.ts';
 import { onlyPublishers } from '../people/permission.ts';
 import { findMember } from '../people/store.ts';
 import { type Approval, isApprover } from './authorship.ts';
@@ -197,6 +198,36 @@ export async function withdraw(
 }
 
 // The rows.
+
+/** The requests for texts as they are, where publishing needs a second person: of an organization, or all. The oldest first. */
+export async function listWaiting(tx: ReadTx, organizationId: string | null, limit: number) {
+  const { postId, state, change, versionId } = postApprovals;
+  const newest = sql`(select ${postVersions.id} from ${postVersions} where ${postVersions.postId} = ${postId}
+    order by ${postVersions.createdAt} desc, ${postVersions.id} desc limit 1)`;
+  return tx
+    .select({
+      ...{ id: posts.id, organizationId: posts.organizationId, title: posts.title },
+      ...{ isChange: sql<boolean>`${change} is not null`.mapWith(Boolean) },
+      ...{ askedAt: postApprovals.askedAt, askedBy: postApprovals.askedBy },
+    })
+    .from(postApprovals)
+    .innerJoin(posts, eq(posts.id, postId))
+    .innerJoin(organizations, eq(organizations.id, posts.organizationId))
+    .where(
+      and(
+        sql`${state} = 'waiting'`,
+        organizationId === null ? undefined : eq(organizations.id, organizationId),
+        isLive,
+        eq(organizations.needsApproval, true),
+        eq(versionId, newest),
+        // A change of a published post stands by itself.
+        sql`(${change} is not null or ${posts.status} = 'draft')`,
+      ),
+    )
+    .orderBy(asc(postApprovals.askedAt))
+    .limit(limit)
+    .all();
+}
 
 export async function findApproval(tx: ReadTx, postId: string): Promise<Approval | null> {
   return (await statements(tx).find.get({ postId })) ?? null;

@@ -14,6 +14,7 @@ import {
 import { dialectOf, prepared, type ReadTx } from '../../db/engine.ts';
 import { postSchedules, postSuggestions, posts } from '../../db/schema/posts.ts';
 import { drafts } from '../../db/schema/triggers.ts';
+import { listWaiting } from './approval-rule.ts';
 import {
   type ContentType,
   contentTypes,
@@ -105,6 +106,8 @@ export interface ListFilter {
   contentType: ContentType | undefined;
   /** Only posts with a suggestion that waits. */
   hasSuggestion: boolean;
+  /** Only posts whose text somebody asks to approve. */
+  needsReview?: boolean | undefined;
   /** Words to search for; empty: none. */
   q: string;
   page: number;
@@ -114,6 +117,16 @@ export interface ListedPost extends Post {
   schedule: Schedule | null;
   hasNewVersion: boolean;
   suggestedChanges: number;
+  /** Somebody asks to approve its text. */
+  needsReview: boolean;
+}
+
+/** Requests that a list knows: more wait for nobody to look through them. */
+const MAX_REVIEWS = 1_000;
+
+/** The posts of an organization whose text somebody asks to approve. */
+async function listReviews(tx: ReadTx, organizationId: string): Promise<Set<string>> {
+  return new Set((await listWaiting(tx, organizationId, MAX_REVIEWS)).map(({ id }) => id));
 }
 
 type Page = Omit<Found, 'posts'> & { posts: ListedPost[] };
@@ -127,16 +140,18 @@ export async function listPosts(
 ): Promise<Page> {
   const found = await findPosts(tx, organizationId, filter, limit);
   const ids = found.posts.map(({ id }) => id);
-  const [schedules, newer, proposed] = await Promise.all([
+  const [schedules, newer, proposed, reviews] = await Promise.all([
     listSchedules(tx, ids),
     listNewer(tx, ids),
     countProposed(tx, ids),
+    listReviews(tx, organizationId),
   ]);
   const listed = found.posts.map((post) => ({
     ...post,
     schedule: (post.status === 'draft' && schedules.get(post.id)) || null,
     hasNewVersion: newer.has(post.id),
     suggestedChanges: proposed.get(post.id) ?? 0,
+    needsReview: reviews.has(post.id),
   }));
   return { ...found, posts: listed };
 }
@@ -147,7 +162,7 @@ async function findPosts(
   filter: ListFilter,
   limit: number,
 ): Promise<Found> {
-  const { status, contentType, hasSuggestion, q, page } = filter;
+  const { status, contentType, hasSuggestion, needsReview, q, page } = filter;
   const stored: PostStatus | undefined = status === 'scheduled' ? 'draft' : status;
   const selection = {
     statuses: stored ? [stored] : [...postStatuses],
@@ -156,9 +171,13 @@ async function findPosts(
     page,
     sort: 'desc' as const,
   };
-  if (q !== '') return searchPosts(tx, organizationId, q, selection, (ids) => keepListed(tx, ids, filter));
-  const isPlain = !hasSuggestion && (stored !== 'draft' || (await hasNoSchedule(tx, organizationId, status)));
-  if (!isPlain) return listOwnPage(tx, organizationId, { ...selection, status, hasSuggestion });
+  const keep = (ids: string[]) => keepListed(tx, organizationId, ids, filter);
+  if (q !== '') return searchPosts(tx, organizationId, q, selection, keep);
+  const isPlain =
+    !hasSuggestion &&
+    !needsReview &&
+    (stored !== 'draft' || (await hasNoSchedule(tx, organizationId, status)));
+  if (!isPlain) return listOwnPage(tx, organizationId, { ...selection, status, hasSuggestion, needsReview });
   const { posts: found, totalItems } = await listPostPage(tx, organizationId, selection);
   return { posts: found, totalItems, isCut: false };
 }
@@ -171,15 +190,18 @@ async function hasNoSchedule(tx: ReadTx, organizationId: string, status: ListedS
 /** Of the posts that a search found, those that the filter lets through. */
 async function keepListed(
   tx: ReadTx,
+  organizationId: string,
   ids: readonly string[],
-  { status, hasSuggestion }: ListFilter,
+  { status, hasSuggestion, needsReview }: ListFilter,
 ): Promise<string[]> {
+  const reviews = needsReview ? await listReviews(tx, organizationId) : null;
   const schedules =
     status === 'draft' || status === 'scheduled' ? await listSchedules(tx, ids) : new Map<string, Schedule>();
   const [newer, proposed] = hasSuggestion
     ? await Promise.all([listNewer(tx, ids), countProposed(tx, ids)])
     : [];
   return ids.filter((id) => {
+    if (reviews?.has(id) === false) return false;
     if (status === 'draft' && schedules.has(id)) return false;
     if (status === 'scheduled' && !schedules.has(id)) return false;
     return !hasSuggestion || newer?.has(id) || proposed?.has(id);
@@ -192,18 +214,22 @@ export function listScheduledPage(
   organizationId: string,
   selection: Pick<PageSelection, 'contentTypes' | 'limit' | 'page'>,
 ): Promise<Found> {
-  return listOwnPage(tx, organizationId, { ...selection, status: 'scheduled', hasSuggestion: false });
+  return listOwnPage(tx, organizationId, {
+    ...selection,
+    ...{ status: 'scheduled', hasSuggestion: false, needsReview: false },
+  });
 }
 
-type OwnSelection = Pick<ListFilter, 'status' | 'hasSuggestion'> &
+type OwnSelection = Pick<ListFilter, 'status' | 'hasSuggestion' | 'needsReview'> &
   Pick<PageSelection, 'contentTypes' | 'limit' | 'page'>;
 
 /** A page by schedules or suggestions. */
 async function listOwnPage(
   tx: ReadTx,
   organizationId: string,
-  { status, contentTypes: types, hasSuggestion, page, limit }: OwnSelection,
+  { status, contentTypes: types, hasSuggestion, needsReview, page, limit }: OwnSelection,
 ): Promise<Found> {
+  const reviews = needsReview ? [...(await listReviews(tx, organizationId))] : null;
   const schedule = tx
     .select({ at: postSchedules.publishAt })
     .from(postSchedules)
@@ -224,6 +250,7 @@ async function listOwnPage(
     status === 'draft' ? notExists(schedule) : undefined,
     status === 'scheduled' ? inArray(posts.id, scheduled) : undefined,
     hasSuggestion ? or(inArray(posts.id, newer), inArray(posts.id, proposed)) : undefined,
+    reviews ? inArray(posts.id, dialectOf(tx).listed(reviews)) : undefined,
   );
   const order =
     status === 'scheduled'
@@ -307,13 +334,15 @@ export type PostNumbers = Awaited<ReturnType<typeof countPosts>>;
 
 export async function countPosts(tx: ReadTx, organizationId: string) {
   const everything = { statuses: [...postStatuses], contentTypes: [...contentTypes] };
-  const [{ totalItems: all }, allDrafts, scheduled, trash, suggestions] = await Promise.all([
+  const [{ totalItems: all }, allDrafts, scheduled, trash, suggestions, reviews] = await Promise.all([
     tallyPosts(tx, organizationId, everything),
     countDrafts(tx, organizationId),
     countScheduled(tx, organizationId),
     countDeletedPosts(tx, organizationId),
     countSuggestions(tx, organizationId),
+    listReviews(tx, organizationId),
   ]);
   const draft = Math.max(0, allDrafts - scheduled);
-  return { all, draft, scheduled, published: all - allDrafts, trash, suggestions };
+  const published = all - allDrafts;
+  return { all, draft, scheduled, published, trash, suggestions, reviews: reviews.size };
 }

@@ -1,8 +1,7 @@
 import { and, asc, count, desc, eq, gt, gte, isNotNull, lte, max, min, or, sql } from 'drizzle-orm';
 import type { ReadTx } from '../../db/engine.ts';
 import { deliveries, hooks, integrations, polls, repositories } from '../../db/schema/integrations.ts';
-import { organizations } from '../../db/schema/organizations.ts';
-import { postApprovals, postSchedules, posts, postVersions } from '../../db/schema/posts.ts';
+import { postSchedules, posts } from '../../db/schema/posts.ts';
 import { hookAttempts, hookMessages, rebuildHooks } from '../../db/schema/public.ts';
 import { roundups, triggerRuns, triggers, wordings } from '../../db/schema/triggers.ts';
 import { getIntegration } from '../integrations/store.ts';
@@ -25,6 +24,7 @@ import {
 } from '../people/attention.ts';
 import type { Deps } from '../people/deps.ts';
 import { isOfLive } from '../people/organization-store.ts';
+import { listWaiting } from '../posts/approval-rule.ts';
 import { queueNotices, queueSummaries } from '../readers/hooks/notices.ts';
 import {
   findExpiringTokens,
@@ -354,32 +354,8 @@ const findFailingAssistants: Find = async (tx, now) => {
   }));
 };
 
-/** Requests for the text as it is. A change of a published post stands by itself. */
 const findWaitingApprovals: Find = async (tx) => {
-  const { postId, state, change, versionId, askedAt, askedBy } = postApprovals;
-  const newest = sql`(select ${postVersions.id} from ${postVersions} where ${postVersions.postId} = ${postId}
-    order by ${postVersions.createdAt} desc, ${postVersions.id} desc limit 1)`;
-  const isOpen = sql`(${change} is not null or ${posts.status} = 'draft')`;
-  const rows = await tx
-    .select({
-      ...{ id: posts.id, organizationId: posts.organizationId, title: posts.title },
-      ...{ isChange: sql<number>`case when ${change} is null then 0 else 1 end`, askedAt, askedBy },
-    })
-    .from(postApprovals)
-    .innerJoin(posts, eq(posts.id, postId))
-    .innerJoin(organizations, eq(organizations.id, posts.organizationId))
-    .where(
-      and(
-        sql`${state} = 'waiting'`,
-        isOfLive(posts.organizationId),
-        eq(organizations.needsApproval, true),
-        eq(versionId, newest),
-        isOpen,
-      ),
-    )
-    .orderBy(asc(askedAt))
-    .limit(MAX_ITEMS)
-    .all();
+  const rows = await listWaiting(tx, null, MAX_ITEMS);
   return rows.map((row) => ({
     organizationId: row.organizationId,
     kind: 'approval_waiting',

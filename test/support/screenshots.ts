@@ -27,6 +27,7 @@ export const assistantEnvironment = { AI_URL: 'http://127.0.0.1:9/v1', AI_MODEL:
 export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
+  { path: 'posts?approval=1', follow: '/approval' },
   { path: 'posts/~/new' },
   { path: 'posts/~/import' },
   { path: 'posts/~/export' },
@@ -139,6 +140,8 @@ async function withServer(
 /** Long titles, titles without spaces, from right to left, in other scripts, and more posts than a page holds. */
 async function addAwkward({ dataDir, server }: { dataDir: string; server: ServerProcess }): Promise<void> {
   await fillDashboard({ dataDir, server });
+  await cliJson(dataDir, ['organization', 'set-approval', 'org_demo', 'on']);
+  await cliJson(dataDir, ['post', 'ask-approval', 'wide']);
   const titles = [
     'A title of ninety characters, which is about as long as the longest that people really write',
     'صواريخ أكمي: محركات أكثر هدوءًا وعودة أسرع إلى الأرض',

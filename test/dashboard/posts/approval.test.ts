@@ -183,9 +183,15 @@ test('a request is in the attention list of those who may approve, and a hook te
   const attention = '/dashboard/org_a/attention';
   expect(await page(bob, attention)).toContain('“A draft” waits for approval');
   expect(await page(wim, attention)).not.toContain('waits for approval');
+  const list = '/dashboard/org_a/posts';
+  for (const at of [list, `${list}?approval=1`, `${list}?approval=1&q=draft`]) {
+    expect(await page(wim, at)).toContain('Waits for approval');
+  }
   await edit(ann, { title: 'Changed' });
   expect((await look()).map(([type]) => type)).toContain('attention.ended');
   expect(await page(bob, attention)).not.toContain('waits for approval');
+  expect(await page(bob, list)).not.toContain('or approval');
+  expect(await page(bob, `${list}?approval=1`)).toContain('No post waits for approval.');
   folder.remove();
 });
 

@@ -29,23 +29,28 @@ function readFilter(query: URLSearchParams): ListFilter {
     status: listedStatuses.find((each) => each === query.get('status')),
     contentType: contentTypes.find((each) => each === query.get('contentType')),
     hasSuggestion: query.get('suggestion') === '1',
+    needsReview: query.get('approval') === '1',
     q: query.get('q')?.trim() ?? '',
     page: pageIn(query),
   };
 }
 
-function queryOf({ status, contentType, hasSuggestion, q, page }: Partial<ListFilter>): string {
+function queryOf(filter: Partial<ListFilter>): string {
+  const { status, contentType, hasSuggestion, needsReview, q, page } = filter;
   const query = new URLSearchParams();
   const suggestion = hasSuggestion ? '1' : '';
-  const given = { status, contentType, suggestion, q, page: (page ?? 1) > 1 ? String(page) : '' };
+  const approval = needsReview ? '1' : '';
+  const given = { status, contentType, suggestion, approval, q, page: (page ?? 1) > 1 ? String(page) : '' };
   for (const [name, value] of Object.entries(given)) if (value) query.set(name, value);
   return query.size === 0 ? '' : `?${query}`;
 }
 
 const addressOf = (filter: Partial<ListFilter>) => `posts${queryOf(filter)}`;
 
-const currentOf = ({ status, hasSuggestion }: ListFilter) =>
-  hasSuggestion ? 'suggestion' : (status ?? 'all');
+function currentOf({ status, hasSuggestion, needsReview }: ListFilter) {
+  if (needsReview) return 'approval';
+  return hasSuggestion ? 'suggestion' : (status ?? 'all');
+}
 
 export const routes: readonly Page[] = [
   get(LIST, 'member', showPosts),
@@ -139,7 +144,7 @@ const selectionLabels: Readonly<Record<BulkAction, string>> = {
 
 async function showPosts({ deps, organization, url, mayPublish }: MemberVisit) {
   const filter = readFilter(url.searchParams);
-  const { q, status, contentType, hasSuggestion } = filter;
+  const { q, status, contentType, hasSuggestion, needsReview } = filter;
   const { numbers, found } = await deps.db.read(
     async (tx) => ({
       numbers: await countPosts(tx, organization.id),
@@ -177,13 +182,17 @@ async function showPosts({ deps, organization, url, mayPublish }: MemberVisit) {
       <NoPosts />
     ) : (
       <>
-        <FilterBar path={addressOf({ status, hasSuggestion })} isFiltered={contentType !== undefined}>
+        <FilterBar
+          path={addressOf({ status, hasSuggestion, needsReview })}
+          isFiltered={contentType !== undefined}
+        >
           {status !== undefined && <input type="hidden" name="status" value={status} />}
           {hasSuggestion && <input type="hidden" name="suggestion" value="1" />}
+          {needsReview && <input type="hidden" name="approval" value="1" />}
           <SearchField
             label="Search titles and text"
             value={q}
-            clearTo={addressOf({ status, contentType, hasSuggestion })}
+            clearTo={addressOf({ status, contentType, hasSuggestion, needsReview })}
           />
           <Select
             label="Type"
@@ -206,6 +215,7 @@ const emptyTexts: Readonly<Record<ReturnType<typeof currentOf>, string>> = {
   scheduled: 'No scheduled posts. Open a draft and choose when to publish it.',
   published: 'Nothing is published yet.',
   suggestion: 'No post has a suggestion.',
+  approval: 'No post waits for approval.',
 };
 
 function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof listPosts>> }) {
@@ -294,13 +304,18 @@ function Posts(props: { filter: ListFilter; found: Awaited<ReturnType<typeof lis
   );
 }
 
-function Title({ post: { id, title, hasNewVersion, suggestedChanges } }: { post: ListedPost }) {
+function Title({ post: { id, title, hasNewVersion, suggestedChanges, needsReview } }: { post: ListedPost }) {
   const waiting = suggestedChanges + (hasNewVersion ? 1 : 0);
   return (
     <>
       <Link class="ellipsis" to={`posts/${id}`}>
         {title}
       </Link>
+      {needsReview && (
+        <Link class="tag suggested" to={`posts/${id}/approval`}>
+          Waits for approval
+        </Link>
+      )}
       {waiting > 0 && (
         <Link class="tag suggested" to={`posts/${id}#${hasNewVersion ? 'suggestion' : 'suggestions'}`}>
           {counted(waiting, 'suggestion')}

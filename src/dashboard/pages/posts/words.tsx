@@ -80,7 +80,7 @@ export function describeOrigin(post: Pick<Post, 'sourceMetadata'>): string | nul
   return platform === null || name === platform ? name : `${name} on ${platform}`;
 }
 
-type View = 'all' | ListedStatus | 'suggestion' | 'trash';
+type View = 'all' | ListedStatus | 'suggestion' | 'approval' | 'trash';
 
 const segments: readonly [view: View, label: string, query: string][] = [
   ['all', 'All', ''],
@@ -88,23 +88,27 @@ const segments: readonly [view: View, label: string, query: string][] = [
   ['scheduled', 'Scheduled', 'status=scheduled'],
   ['published', 'Published', 'status=published'],
   ['suggestion', 'Suggestions', 'suggestion=1'],
+  ['approval', 'Waiting for approval', 'approval=1'],
 ];
 
 /** The lists of posts with their lengths. `more`: what stays of the query, such as the words of a search. */
 export function PostSegments(props: { numbers: PostNumbers; current: View; more?: string }) {
   const { numbers, current, more = '' } = props;
+  const { suggestions: suggestion, reviews: approval } = numbers;
+  const counts = { ...numbers, suggestion, approval };
   const segment = (view: View, label: string, to: string) => ({
     to,
     isCurrent: view === current,
     label: (
       <>
-        {label} <small>{numbers[view === 'suggestion' ? 'suggestions' : view].toLocaleString('en')}</small>
+        {label} <small>{counts[view].toLocaleString('en')}</small>
       </>
     ),
   });
+  const isRare = (view: View) => view === 'suggestion' || view === 'approval';
   const items = segments
-    // Few posts have one, and few people wait for them.
-    .filter(([view]) => view !== 'suggestion' || numbers.suggestions > 0 || current === 'suggestion')
+    // Few posts are there, and few people wait for them.
+    .filter(([view]) => !isRare(view) || counts[view] > 0 || current === view)
     .map(([view, label, query]) => {
       const search = [query, more].filter(Boolean).join('&');
       return segment(view, label, `posts${search === '' ? '' : `?${search}`}`);
