@@ -1,9 +1,11 @@
 import { styleText } from 'node:util';
 import { Command, Help, InvalidArgumentError, Option } from 'commander';
+import type { ReadTx } from '../../db/engine.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { escapeControls } from '../lib/text.ts';
 import { DAY_MS, parseTime } from '../lib/time.ts';
+import { getOrganization } from '../people/organization-store.ts';
 import { type Environment, readConfig } from '../server/config.ts';
 import { openServices, type Services } from '../server/services.ts';
 import { fileOptionOf, optionOf, settingNames, settingOf } from '../server/settings.ts';
@@ -153,7 +155,6 @@ export const done =
     return { id, [past]: true };
   };
 
-/** The command and all commands below it. */
 export function commandsOf<Given extends Command>(command: Given): Given[] {
   return [command, ...command.commands.flatMap((each) => commandsOf(each as Given))];
 }
@@ -203,6 +204,20 @@ export function sinceWhen(text: string, now: Date): Date {
 
 // Options of several commands.
 
+export type OfOrganization = { organization?: string };
+
+/** Reads what an organization has or, without one, what all have. Throws `AppError` 404. */
+export function readOf<Result>(
+  { db }: Pick<Services, 'db'>,
+  organization: string | undefined,
+  read: (tx: ReadTx) => Promise<Result>,
+): Promise<Result> {
+  return db.read(async (tx) => {
+    if (organization !== undefined) await getOrganization(tx, organization);
+    return read(tx);
+  });
+}
+
 export const ofOrganization = new Option('--organization <id>', 'Only this organization');
 export const ofIntegration = new Option('--integration <id>', 'Only this integration');
 export const ofEvent = new Option('--event <name>', "Only this event, by the provider's name");
@@ -226,7 +241,6 @@ export async function readText(path: string): Promise<string> {
   return file.text();
 }
 
-/** Longer than any token, in bytes. */
 const MAX_TOKEN_BYTES = 10_000;
 
 /** A token as given, or from standard input for `-`, which keeps it out of the list of processes. */

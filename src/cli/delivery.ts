@@ -8,7 +8,6 @@ import {
   isReplayable,
 } from '../integrations/deliveries/store.ts';
 import { tidings } from '../lib/build.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import type { Services } from '../server/services.ts';
 import {
   clockTime,
@@ -16,6 +15,7 @@ import {
   ofEvent,
   ofIntegration,
   pageNumber,
+  readOf,
   sinceThen,
   sinceWhen,
   type TidingsCommand,
@@ -111,7 +111,7 @@ async function replay(services: Services, ids: readonly string[], options: Filte
 }
 
 /** Newest first. Throws `AppError` 404 when there is no such organization. */
-function findDeliveries({ db, clock }: Services, options: Filters & { limit: number; page: number }) {
+function findDeliveries(services: Services, options: Filters & { limit: number; page: number }) {
   const { organization, integration, status, event, delivery, since, via, limit, page } = options;
   const filter = {
     integrationId: integration,
@@ -119,12 +119,9 @@ function findDeliveries({ db, clock }: Services, options: Filters & { limit: num
     event,
     anyId: delivery,
     isPolled: via === undefined ? undefined : via === 'polling',
-    since: since === undefined ? undefined : sinceWhen(since, clock.now()),
+    since: since === undefined ? undefined : sinceWhen(since, services.clock.now()),
   };
-  return db.read(async (tx) => {
-    await getOrganization(tx, organization);
-    return listDeliveries(tx, organization, filter, { limit, page });
-  });
+  return readOf(services, organization, (tx) => listDeliveries(tx, organization, filter, { limit, page }));
 }
 
 function deliveryTable(entries: readonly Delivery[]) {

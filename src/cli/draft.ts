@@ -1,6 +1,12 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { getTrigger } from '../drafting/triggers/model.ts';
 import { type CompareDraft, draftCompare, parseRange } from '../intake/history/compare.ts';
+import {
+  parseRequest,
+  previewRequest,
+  type RequestName,
+  type RequestPreview,
+} from '../intake/history/preview.ts';
 import { findProvider } from '../intake/history/service.ts';
 import { AppError } from '../lib/app-error.ts';
 import { count } from '../lib/text.ts';
@@ -21,6 +27,11 @@ interface DraftOptions {
 }
 
 export function add(program: TidingsCommand): void {
+  addDraftCommand(program);
+  addPreviewCommand(program);
+}
+
+function addDraftCommand(program: TidingsCommand): void {
   program
     .sub('draft', 'Make a draft of the changes between two tags, which no trigger has to have seen')
     .argument('<repository>', 'Repository, as OWNER/NAME or URL')
@@ -51,7 +62,7 @@ export function add(program: TidingsCommand): void {
       const draft = await withComposer((compose) => draftCompare(services, compose, request));
       const url = `${services.publicUrl()}/dashboard/${request.organizationId}/posts/${draft.post.id}`;
       return { ...draft, url };
-    }, describe)
+    }, describeDraft)
     .note(
       'Reads with the token of the integration that has the repository. A public repository needs neither a token nor an integration. Each run makes a new draft.',
     )
@@ -61,6 +72,7 @@ export function add(program: TidingsCommand): void {
     );
 }
 
+/** The organization that a person names; else that of the trigger, or the only one. */
 export async function findOrganizationId(
   { db }: Pick<Services, 'db'>,
   { organization, trigger }: Pick<DraftOptions, 'organization' | 'trigger'>,
@@ -74,11 +86,51 @@ export async function findOrganizationId(
   });
 }
 
-function describe({ post, commits, pullRequests, leftOut, url }: CompareDraft & { url: string }): Text {
+function describeDraft({ post, commits, pullRequests, leftOut, url }: CompareDraft & { url: string }): Text {
   const read = `${count(commits, 'commit')}, ${count(pullRequests, 'pull request')}`;
   return [
     `Draft written: ${oneLine(post.title, 200)}`,
     fields({ Post: post.id, Read: read, Edit: url }),
     describeLeftOut(leftOut),
+  ];
+}
+
+function pullRequest(text: string): RequestName {
+  const request = parseRequest(text);
+  if (request !== null) return request;
+  throw new InvalidArgumentError('It must be OWNER/NAME#NUMBER, such as acme/rocket#12, or its URL.');
+}
+
+function addPreviewCommand(program: TidingsCommand): void {
+  program
+    .sub('preview', 'Show what a pull request adds to drafts, and why')
+    .argument('<pull-request>', 'OWNER/NAME#NUMBER, GROUP/NAME!NUMBER or URL, merged or not', pullRequest)
+    .option('--organization <id>', 'Organization whose triggers count (default: the only one)')
+    .addOption(providerOption())
+    .answers(
+      async (services, request: RequestName, options: Pick<DraftOptions, 'organization' | 'provider'>) =>
+        previewRequest(services, await findOrganizationId(services, options), request, {
+          type: options.provider,
+        }),
+      describePreview,
+    )
+    .note('Reads only: Tidings writes nothing, neither here nor at the provider.')
+    .examples('preview acme/rocket#12', 'preview acme/rocket#12 --json');
+}
+
+function describePreview({ reference, title, state, drafts }: RequestPreview): Text {
+  return [
+    `${reference} ${oneLine(title, 200)} (${state})`,
+    ...drafts.map(({ triggerId, event, contentType, entries, because, leftOut }) =>
+      [
+        triggerId === null
+          ? 'Without a trigger, by the built-in rules:'
+          : `${triggerId} ${event}, ${contentType}:`,
+        ...entries.map(({ group, line }) => `  ${group}: ${oneLine(line, 1_000)}`),
+        leftOut === null
+          ? `  Because: words: ${because.words}; group: ${because.group}`
+          : `  Left out: ${leftOut}`,
+      ].join('\n'),
+    ),
   ];
 }

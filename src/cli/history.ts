@@ -218,7 +218,6 @@ async function writePosts(
   });
 }
 
-/** Why a history did not end, and what to do. */
 function whyNot({ status, problem, dueAt }: History): string {
   if (status === 'stopped') return 'Somebody stopped this import.';
   if (status === 'failed') return problem ?? 'The import failed.';

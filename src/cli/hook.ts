@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import { listAttempts, listMessages } from '../readers/hooks/message-store.ts';
 import {
   describeOutcome,
@@ -27,8 +26,17 @@ import {
   switchHook,
 } from '../readers/hooks/service.ts';
 import type { Services } from '../server/services.ts';
-import { clockTime, done, limitTo, ofOrganization, readToken, type TidingsCommand } from './command.ts';
-import { fields, status, table } from './output.ts';
+import {
+  clockTime,
+  done,
+  limitTo,
+  type OfOrganization,
+  ofOrganization,
+  readOf,
+  readToken,
+  type TidingsCommand,
+} from './command.ts';
+import { fields, status, switchStatus, table } from './output.ts';
 
 interface CreateFlags {
   organization: string;
@@ -55,11 +63,8 @@ export function add(program: TidingsCommand): void {
     .sub('list', 'List the hooks, oldest first')
     .addOption(ofOrganization)
     .answers(
-      ({ db }, { organization }: { organization?: string }) =>
-        db.read(async (tx) => {
-          if (organization !== undefined) await getOrganization(tx, organization);
-          return listHooks(tx, organization);
-        }),
+      (services, { organization }: OfOrganization) =>
+        readOf(services, organization, (tx) => listHooks(tx, organization)),
       (all) =>
         all.length === 0
           ? `No hooks yet. Create one: ${tidings} hook create --organization ID --name NAME --kind KIND --url URL`
@@ -155,7 +160,7 @@ ${PRIVATE}`,
 }
 
 function row({ id, name, kind, host, isEnabled, organizationId }: Hook) {
-  return [id, name, kind, host, status(isEnabled ? 'active' : 'disabled'), organizationId];
+  return [id, name, kind, host, switchStatus(isEnabled), organizationId];
 }
 
 function describe({ id, name, kind, about, host, isEnabled, organizationId }: Hook, secret: string | null) {
@@ -167,7 +172,7 @@ function describe({ id, name, kind, about, host, isEnabled, organizationId }: Ho
     Sends: subjectWords[about].name,
     Host: host,
     Organization: organizationId,
-    Status: status(isEnabled ? 'active' : 'disabled'),
+    Status: switchStatus(isEnabled),
   });
 }
 
@@ -187,13 +192,6 @@ function messageRow({ id, createdAt, type, title, state, attempts }: ReturnType<
   const last = attempts.at(-1);
   const word = messageStatus({ state, attempts: attempts.length });
   const response = last === undefined ? '–' : describeOutcome(last);
-  return [
-    id,
-    createdAt === null ? '–' : clockTime(createdAt),
-    type,
-    title,
-    status(word),
-    String(attempts.length),
-    response,
-  ];
+  const date = createdAt === null ? '–' : clockTime(createdAt);
+  return [id, date, type, title, status(word), String(attempts.length), response];
 }

@@ -4,7 +4,7 @@ import { openFileStore } from '../lib/file-store.ts';
 import { count } from '../lib/text.ts';
 import type { Moved } from '../server/move.ts';
 import type { TidingsCommand } from './command.ts';
-import { progressBar, type Terminal, type Text } from './output.ts';
+import { progressOf, type Terminal, type Text } from './output.ts';
 
 export function add(program: TidingsCommand): void {
   program
@@ -26,7 +26,7 @@ export function add(program: TidingsCommand): void {
         to,
         media: media.dir === undefined ? undefined : openFileStore(media.dir, media.s3),
         report: (step) => progress?.show(step),
-      }).finally(() => progress?.done());
+      }).finally(() => progress?.clear());
       command.print(moved, (done) => describeMove(done, secretKey));
     })
     .note(
@@ -39,24 +39,17 @@ const LABELS: Record<Progress['step'], string> = { copy: 'Copying', compare: 'Co
 
 /** A bar for each step on a terminal, and otherwise a line for each tenth. */
 function showProgress(terminal: Terminal) {
-  let step: Progress['step'] | null = null;
-  let bar: ReturnType<typeof progressBar> | null = null;
-  let tenths = 0;
+  const bar = progressOf(terminal);
+  let shown = '';
   return {
-    show({ step: present, done, total }: Progress): void {
-      if (present !== step) {
-        bar?.done();
-        step = present;
-        bar = progressBar(terminal, LABELS[step]);
-        tenths = 0;
-      }
-      bar?.show(done, total);
-      const reached = Math.floor((done / total) * 10);
-      if (terminal.isInteractive || reached === tenths) return;
-      tenths = reached;
-      terminal.writeError(`${LABELS[present]}: ${reached * 10} %, ${done} of ${total} rows\n`);
+    show({ step, done, total }: Progress): void {
+      bar.show(`${LABELS[step]}: ${done} of ${total} rows`, { done, of: total });
+      const tenths = Math.floor((done / total) * 10);
+      if (terminal.isInteractive || tenths === 0 || shown === `${step} ${tenths}`) return;
+      shown = `${step} ${tenths}`;
+      terminal.writeError(`${LABELS[step]}: ${tenths * 10} %, ${done} of ${total} rows\n`);
     },
-    done: () => bar?.done(),
+    clear: bar.clear,
   };
 }
 

@@ -4,11 +4,19 @@ import { AppError, messageOf } from '../lib/app-error.ts';
 import { version } from '../lib/build.ts';
 import { fetchWithoutRedirects } from '../lib/public-fetch.ts';
 import { systemClock } from '../lib/time.ts';
+import { listNow } from '../server/attention.ts';
 import type { Result } from '../server/doctor/check.ts';
 import { admit, examine } from '../server/doctor/examine.ts';
 import { optionOf } from '../server/settings.ts';
 import { planSweep, sweep } from '../server/sweep.ts';
-import { isoTime, type TidingsCommand, WorkFailed } from './command.ts';
+import {
+  isoTime,
+  type OfOrganization,
+  ofOrganization,
+  readOf,
+  type TidingsCommand,
+  WorkFailed,
+} from './command.ts';
 import { check, lines, oneLine } from './output.ts';
 
 export function add(program: TidingsCommand): void {
@@ -16,6 +24,7 @@ export function add(program: TidingsCommand): void {
   addHealthcheckCommand(program);
   addSweepCommand(program);
   addUpgradeCommand(program);
+  addAttentionCommand(program);
 }
 
 function addSweepCommand(program: TidingsCommand): void {
@@ -168,4 +177,34 @@ function addUpgradeCommand(program: TidingsCommand): void {
       'upgrade --check https://example.com/tidings/version.json',
       'upgrade --check ./version.json --json',
     );
+}
+
+function addAttentionCommand(program: TidingsCommand): void {
+  const command = program.sub('attention', 'List what needs a person. Exits with 1 if anything does.');
+  command
+    .addOption(ofOrganization)
+    .action(async ({ organization }: OfOrganization) => {
+      const config = command.folderConfig();
+      const items = await command.withServices(async (services) => {
+        const { db, clock, elapsed } = services;
+        await readOf(services, organization, elapsed.load);
+        const all = await listNow({ db, clock, elapsed }, config);
+        return organization === undefined ? all : all.filter((item) => item.organizationId === organization);
+      });
+      command.print(
+        items.map(({ path: _, ...item }) => item),
+        () =>
+          items.length === 0
+            ? 'Nothing needs you.'
+            : lines(
+                items.map(({ message, since, effect, action, mutedUntil }) => {
+                  const muted = mutedUntil === null ? '' : ` Muted until ${mutedUntil}.`;
+                  return check('failed', `${message}, since ${since}. ${effect}${muted}`, action);
+                }),
+              ),
+      );
+      if (items.length > 0) throw new WorkFailed();
+    })
+    .note('Looks at the database and this machine, whether the server runs or not, and asks no provider.')
+    .examples('attention', 'attention --organization acme --json');
 }

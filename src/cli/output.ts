@@ -9,7 +9,6 @@ import { terminalName } from '../server/config.ts';
 export interface Terminal {
   write(text: string): void;
   writeError(text: string): void;
-  /** True if standard error is a terminal. */
   readonly isInteractive: boolean;
   /** Columns of standard output; `Infinity` if it is not a terminal. */
   readonly width: number;
@@ -84,7 +83,6 @@ interface Look {
   paint(style: Style, text: string): string;
 }
 
-/** The text as the terminal shows it. */
 export function render(
   { width, hasColor, hasSymbols }: Pick<Terminal, 'width' | 'hasColor' | 'hasSymbols'>,
   text: Text,
@@ -97,7 +95,6 @@ export function render(
     .join('\n\n');
 }
 
-/** Writes `error: …` or `warning: …` to standard error. */
 export function complain(terminal: Terminal, kind: 'error' | 'warning', message: string): void {
   const label = paint(kind === 'error' ? 'bad' : 'warning', `${kind}:`, terminal.errorHasColor);
   terminal.writeError(`${label} ${withoutControls(message)}\n`);
@@ -129,6 +126,8 @@ export function status(word: string, text = word): Cell {
   const style = statusStyles[word];
   return style === undefined ? text : { text, style };
 }
+
+export const switchStatus = (isEnabled: boolean) => status(isEnabled ? 'active' : 'disabled');
 
 const GAP = 2;
 
@@ -259,27 +258,6 @@ export function oneLine(text: string, maxWidth = 60): string {
   return `${fits ? start : Bun.sliceAnsi(clean, 0, maxWidth - 2)}…`;
 }
 
-const BAR_WIDTH = 30;
-
-/** A progress bar on standard error, when that is a terminal. `done` removes it. */
-export function progressBar(terminal: Terminal, label: string) {
-  let shownPercent = -1;
-  return {
-    show(done: number, total: number): void {
-      const percent = Math.floor((done / total) * 100);
-      if (!terminal.isInteractive || percent === shownPercent) return;
-      shownPercent = percent;
-      const filled = Math.round((percent / 100) * BAR_WIDTH);
-      const [full, empty] = terminal.hasSymbols ? ['█', '░'] : ['#', '.'];
-      const bar = `${full.repeat(filled)}${empty.repeat(BAR_WIDTH - filled)}`;
-      terminal.writeError(`\r${label}  ${bar}  ${String(percent).padStart(3)} %  ${done} of ${total}`);
-    },
-    done(): void {
-      if (shownPercent >= 0) terminal.writeError('\r\u001b[K');
-    },
-  };
-}
-
 /** One changing line on a terminal, or none anywhere else. */
 export interface Progress {
   readonly isShown: boolean;
@@ -288,7 +266,7 @@ export interface Progress {
   clear(): void;
 }
 
-const PROGRESS_BAR_WIDTH = 20;
+const BAR_WIDTH = 20;
 
 /** How often the line changes at most, in milliseconds. */
 const PAUSE_MS = 80;
@@ -315,7 +293,7 @@ export function progressOf({ isInteractive, writeError, width, hasSymbols }: Ter
 }
 
 function barOf({ done, of }: { done: number; of: number }, hasSymbols: boolean): string {
-  const full = Math.round((Math.min(done, of) / Math.max(of, 1)) * PROGRESS_BAR_WIDTH);
+  const full = Math.round((Math.min(done, of) / Math.max(of, 1)) * BAR_WIDTH);
   const [on, off] = hasSymbols ? ['█', '░'] : ['#', '.'];
-  return on.repeat(full) + off.repeat(PROGRESS_BAR_WIDTH - full);
+  return on.repeat(full) + off.repeat(BAR_WIDTH - full);
 }

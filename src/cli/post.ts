@@ -17,17 +17,19 @@ import { editPost } from '../posts/service.ts';
 import { getPost, listPostPage, readPost } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
-import { isoTime, limitTo, pageNumber, type TidingsCommand } from './command.ts';
+import { isoTime, limitTo, pageNumber, readOf, type TidingsCommand } from './command.ts';
 import { explain } from './hints.ts';
-import { fields, oneLine, progressBar, status, type Terminal, type Text, table } from './output.ts';
-import { addCreateCommand, readMarkdown, readSource } from './post-create.ts';
+import { fields, oneLine, progressOf, status, type Terminal, type Text, table } from './output.ts';
 import { addExportCommand } from './post-export.ts';
 import {
   type ApprovalFlag,
+  addCreateCommand,
   addPublishCommands,
   approvalOption,
   describeTrash,
   type ListedPost,
+  readMarkdown,
+  readSource,
   readTrash,
   type Selection,
   selecting,
@@ -195,10 +197,9 @@ async function describeApproval(tx: ReadTx, id: string) {
   };
 }
 
-function readPage({ db }: Services, options: ListOptions) {
-  return db.read(async (tx) => {
-    await getOrganization(tx, options.organization);
-    const { organization, status } = options;
+function readPage(services: Services, options: ListOptions) {
+  const { organization, status } = options;
+  return readOf(services, organization, async (tx) => {
     const page = status?.includes('scheduled')
       ? await listScheduledPage(tx, organization, selectionOf(options))
       : await listPostPage(tx, organization, selectionOf(options));
@@ -223,12 +224,12 @@ async function importFiles(
   const done: FolderResult[] = [];
   const failures: AppError[] = [];
   for (const path of files) {
-    const bar = progressBar(terminal, path);
+    const progress = progressOf(terminal);
+    const onProgress = (done: number, of: number) => progress.show(`${path}: ${done} of ${of}`, { done, of });
     const options = { ...flags, organizationId, scheduleZone: schedule && 'UTC' };
     try {
       const inside = listFolder(path);
       if (inside === null) {
-        const onProgress = bar.show;
         done.push(await importFile(services, await readSource(path), { ...options, onProgress }));
         continue;
       }
@@ -244,13 +245,13 @@ async function importFiles(
         } catch (error) {
           failures.push(requireAppError(error));
         }
-        bar.show(index + 1, inside.files.length);
+        onProgress(index + 1, inside.files.length);
       }
       if (total.created + total.updated + total.unchanged > 0) done.push(total);
     } catch (error) {
       failures.push(requireAppError(error));
     } finally {
-      bar.done();
+      progress.clear();
     }
   }
   return { done, failures };

@@ -22,12 +22,11 @@ import type { Integration } from '../integrations/words.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
 import { formatInZone, knownZone } from '../lib/time.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import { contentTypes } from '../posts/model.ts';
 import type { Services } from '../server/services.ts';
-import { done, ofOrganization, type TidingsCommand } from './command.ts';
+import { done, type OfOrganization, ofOrganization, readOf, type TidingsCommand } from './command.ts';
 import { findOrganizationId } from './draft.ts';
-import { type Cell, fields, oneLine, status, table } from './output.ts';
+import { type Cell, fields, oneLine, switchStatus, table } from './output.ts';
 import { withComposer } from './trigger-runs.ts';
 
 interface RuleFlags extends Partial<Omit<RoundupRule, 'sources'>> {
@@ -87,11 +86,8 @@ export function add(program: TidingsCommand): void {
     .sub('list', 'List the roundups, oldest first')
     .addOption(ofOrganization)
     .answers(
-      ({ db }, { organization }: { organization?: string }) =>
-        db.read(async (tx) => {
-          if (organization !== undefined) await getOrganization(tx, organization);
-          return listRoundups(tx, { organizationId: organization });
-        }),
+      (services, { organization }: OfOrganization) =>
+        readOf(services, organization, (tx) => listRoundups(tx, { organizationId: organization })),
       (all) =>
         all.length === 0
           ? `No roundups yet. Create one: ${tidings} roundup create --name NAME --repository OWNER/NAME`
@@ -117,10 +113,7 @@ export function add(program: TidingsCommand): void {
   group.addSwitch('roundup', 'rnd_…', switches, switchRoundup);
 
   command('delete', 'Delete a roundup for good. Its posts stay.')
-    .answers(
-      done('deleted', (services, id) => deleteRoundup(services, id)),
-      ({ id }) => `Deleted: ${id}`,
-    )
+    .answers(done('deleted', deleteRoundup), ({ id }) => `Deleted: ${id}`)
     .examples('roundup delete rnd_…');
 }
 
@@ -237,11 +230,9 @@ async function withNames({ db }: Services, roundup: Roundup): Promise<Named> {
 const nextOf = ({ enabled, nextAt, timeZone }: Roundup) =>
   enabled ? formatInZone(new Date(nextAt), timeZone) : '–';
 
-const statusOf = ({ enabled }: Roundup) => status(enabled ? 'active' : 'disabled');
-
 function row(roundup: Roundup): Cell[] {
   const { id, name } = roundup;
-  return [id, oneLine(name), describeSchedule(roundup), nextOf(roundup), statusOf(roundup)];
+  return [id, oneLine(name), describeSchedule(roundup), nextOf(roundup), switchStatus(roundup.enabled)];
 }
 
 function describe({ roundup, integrations }: Named) {
@@ -254,6 +245,6 @@ function describe({ roundup, integrations }: Named) {
     Places: nameSources(roundup, integrations).join(', ') || 'none',
     Creates: `${contentType} drafts, grouped by ${groupBy}`,
     'Without changes': whenEmpty === 'skip' ? 'no draft' : 'a draft that says so',
-    Status: statusOf(roundup),
+    Status: switchStatus(roundup.enabled),
   });
 }

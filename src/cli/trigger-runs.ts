@@ -84,7 +84,6 @@ export function addRunCommands(group: TidingsCommand): void {
     .examples('trigger retry', 'trigger retry trg_…');
 }
 
-/** Work that composes drafts, in a thread of its own. */
 export async function withComposer<Result>(work: (compose: Compose) => Promise<Result>): Promise<Result> {
   const composer = threadedComposer();
   try {

@@ -21,13 +21,21 @@ import {
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import { contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
-import { done, ofIntegration, ofOrganization, readText, type TidingsCommand, whole } from './command.ts';
+import {
+  done,
+  type OfOrganization,
+  ofIntegration,
+  ofOrganization,
+  readOf,
+  readText,
+  type TidingsCommand,
+  whole,
+} from './command.ts';
 import { repositoryNames } from './integration.ts';
-import { type Cell, fields, status, type Text, table } from './output.ts';
+import { type Cell, fields, switchStatus, type Text, table } from './output.ts';
 import { addRunCommands } from './trigger-runs.ts';
 
 /** `false` comes from `--no-…`, which removes a filter or a template. */
@@ -124,9 +132,8 @@ export function add(program: TidingsCommand): void {
     .addOption(ofOrganization)
     .addOption(ofIntegration)
     .answers(
-      ({ db }, { organization, integration }: { organization?: string; integration?: string }) =>
-        db.read(async (tx) => {
-          if (organization !== undefined) await getOrganization(tx, organization);
+      (services, { organization, integration }: OfOrganization & { integration?: string }) =>
+        readOf(services, organization, async (tx) => {
           if (integration !== undefined) await getIntegration(tx, integration);
           return listTriggers(tx, { organizationId: organization, integrationId: integration });
         }),
@@ -197,7 +204,6 @@ const filterHelp = {
   excludeType: ['<type...>', 'Leave out changes of these conventional types, such as chore'],
 } as const;
 
-/** `canRemove`: with the options that remove filters and templates. */
 function addRuleOptions(command: TidingsCommand, canRemove: boolean): TidingsCommand {
   for (const [name, [argument, help]] of Object.entries(filterHelp)) {
     const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -242,7 +248,7 @@ function contentTypeOption(): Option {
 function row(trigger: Trigger): Cell[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
   const posts = publish ? `${contentType}, published` : contentType;
-  const state = status(enabled ? 'active' : 'disabled');
+  const state = switchStatus(enabled);
   return [id, `${event} ${action}`, posts, describeFilters(filters), state, integrationId];
 }
 
@@ -257,7 +263,7 @@ function describe({ trigger, names }: NamedTrigger) {
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,
     ...(repositoryId !== null && { Repository: names.get(repositoryId) ?? repositoryId }),
-    Status: status(enabled ? 'active' : 'disabled'),
+    Status: switchStatus(enabled),
   });
 }
 

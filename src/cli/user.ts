@@ -10,11 +10,10 @@ import {
   listAccounts,
 } from '../people/accounts.ts';
 import { createPasswordLink } from '../people/links.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import { resetPasskeys } from '../people/passkeys/service.ts';
 import { type Account, Role } from '../people/permission.ts';
 import type { Services } from '../server/services.ts';
-import { ofOrganization, type TidingsCommand } from './command.ts';
+import { ofOrganization, readOf, type TidingsCommand } from './command.ts';
 import { type Cell, fields, status, type Text, table } from './output.ts';
 
 const roles = Role.anyOf.map((choice) => choice.const);
@@ -31,7 +30,7 @@ export function add(program: TidingsCommand): void {
     .requiredOption('--email <address>', 'Email address of the account')
     .option('--organization <id>', 'Organization that the person will own')
     .answers(async (services, { email, organization }: { email: string; organization?: string }) => {
-      if (organization !== undefined) await services.db.read((tx) => getOrganization(tx, organization));
+      await readOf(services, organization, async () => undefined);
       await createUser(services, { email, organizationId: organization });
       return createLink(services, { email });
     }, describeLink)

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { StorageLost } from '../../db/failures.ts';
 import { checkWith } from '../drafting/check.ts';
 import { threadedComposer } from '../drafting/thread.ts';
@@ -8,13 +9,13 @@ import { trackUptime, type Uptime } from '../integrations/uptime.ts';
 import { tidings } from '../lib/build.ts';
 import { freeBytes } from '../lib/disk.ts';
 import { endOtherSessions } from '../people/oidc/sign-in.ts';
+import type { Logger } from '../lib/log.ts';
 import { providerOf } from '../providers/index.ts';
 import { threadedPainter } from '../readers/public/cards.ts';
 import { createApp } from './app.ts';
 import { attentionJob } from './attention.ts';
 import { leaderWatch } from './attention-machine.ts';
 import type { Config } from './config.ts';
-import { guardDescriptors } from './descriptors.ts';
 import { describeJump, LOOK_MS } from './elapsed.ts';
 import { type Leadership, type RunningJobs, startJobs, startLeader } from './jobs.ts';
 import { addProcessMetrics } from './metrics.ts';
@@ -197,4 +198,64 @@ async function beginRun({ db, log }: Services, uptime: Uptime): Promise<void> {
     { pause, integrations: manual.map(({ id }) => id) },
     `deliveries may be missing from the time when the server was down. So that Tidings requests them again, run: ${tidings} integration set-token ID`,
   );
+}
+
+/** Descriptors that connections may not take: for the database, its log, threads, DNS and providers. */
+const RESERVED = 64;
+
+/** How often to look, in milliseconds. */
+const EVERY_MS = 500;
+
+/** The limit on open file descriptors; null where the system does not report it, which only Linux does. */
+export function readDescriptorLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** Open descriptors. With none left, even counting fails. */
+function countDescriptors(limit: number): number {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return limit;
+  }
+}
+
+/**
+ * Keeps connections from using every file descriptor. Above the limit it closes idle connections and reports that it is
+ * full. Tests replace `limit` and `count`.
+ */
+export function guardDescriptors(
+  { log }: { log: Logger },
+  closeIdle: () => number,
+  limit = readDescriptorLimit(),
+  count = countDescriptors,
+) {
+  // A very low limit still leaves half to connections.
+  const allowed = limit === null ? null : Math.max(limit - RESERVED, Math.floor(limit / 2));
+  const guard = {
+    /** New requests should be refused, because their connections use up the descriptors. */
+    isFull: false,
+    /** Counts now; otherwise twice a second. */
+    look,
+    stop: () => clearInterval(timer),
+  };
+  function look(): void {
+    if (limit === null || allowed === null) return;
+    const wasFull = guard.isFull;
+    guard.isFull = count(limit) > allowed;
+    if (!guard.isFull) return;
+    const closed = closeIdle();
+    if (wasFull) return;
+    log.warn(
+      { limit, allowed, closed },
+      'too many open connections; raise the limit of open files (ulimit -n) or put a proxy in front',
+    );
+  }
+  const timer = setInterval(look, EVERY_MS);
+  return guard;
 }

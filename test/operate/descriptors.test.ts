@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { createLog } from '../../src/lib/log.ts';
-import { guardDescriptors, readDescriptorLimit } from '../../src/server/descriptors.ts';
+import { guardDescriptors, readDescriptorLimit } from '../../src/server/start.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {

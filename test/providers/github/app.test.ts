@@ -7,8 +7,13 @@ import {
   githubAppReader,
   installationToken,
 } from '../../../src/providers/github/app/api.ts';
-import { appToken, parsePrivateKey } from '../../../src/providers/github/app/keys.ts';
-import { githubApps, pages, registration } from '../../../src/providers/github/app/support.ts';
+import {
+  appToken,
+  githubApps,
+  pages,
+  parsePrivateKey,
+  registration,
+} from '../../../src/providers/github/app/support.ts';
 import { fixedClock, type MovableClock } from '../../support/clock.ts';
 import { githubExamples, githubSchemas } from '../../support/github.ts';
 import { makeKeys, type StoredApp } from '../../support/github-api/apps.ts';

@@ -10,8 +10,7 @@ import { openClient } from '../api/client.ts';
 import { attemptsRoute, LARGEST_PAGE, listAttempts, MAX_PLACE_PAGES } from '../api/index.ts';
 import { githubReader } from '../api/reader.ts';
 import { checked, repositoriesOf, toPlace, words } from '../api/responses.ts';
-import { appToken, keyHash, parsePrivateKey } from './keys.ts';
-import { settingsPage } from './support.ts';
+import { appToken, keyHash, parsePrivateKey, settingsPage } from './support.ts';
 
 // The parts of GitHub's responses about Apps that Tidings reads. Every function throws `ProviderProblem` for another shape.
 

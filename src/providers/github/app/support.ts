@@ -1,10 +1,12 @@
+import { createHash, createPrivateKey, type KeyObject, sign } from 'node:crypto';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { AppError } from '../../../lib/app-error.ts';
 import { cutLine } from '../../../lib/text.ts';
-import { systemClock } from '../../../lib/time.ts';
+import { type Clock, systemClock } from '../../../lib/time.ts';
 import { findProblem } from '../../../lib/validation.ts';
 import type {
+  AppCredential,
   AppForm,
   AppPages,
   AppRequest,
@@ -14,7 +16,6 @@ import type {
 } from '../../app.ts';
 import { ignored, MalformedPayload, type Payload, processed, read } from '../../provider.ts';
 import { webOf } from '../site.ts';
-import { parsePrivateKey } from './keys.ts';
 
 // The events about the installation of an App: docs.github.com/webhooks.
 
@@ -156,7 +157,6 @@ export function pages(baseUrl: string | undefined, { slug, url }: { slug: string
   };
 }
 
-/** The page of an App's settings. */
 export function settingsPage(
   baseUrl: string,
   slug: string,
@@ -169,7 +169,6 @@ export function settingsPage(
 // Each part loads with its first use, as the API does.
 const load = () => import('./api.ts');
 
-/** GitHub Apps, made from a manifest. */
 export const githubApps: AppSupport = {
   name: 'GitHub App',
   path: 'github-app',
@@ -186,3 +185,39 @@ export const githubApps: AppSupport = {
   },
   readChange,
 };
+
+/** GitHub refuses a JWT that is valid for more than ten minutes. */
+const LIFETIME_SECONDS = 540;
+
+/** GitHub's clock may be that far behind. */
+const DRIFT_SECONDS = 60;
+
+/** A key of 4,096 bits has 3,300 characters. */
+const MAX_LENGTH = 20_000;
+
+/** The key in a PEM file, with PKCS #1 as GitHub makes it or PKCS #8; null for anything else. */
+export function parsePrivateKey(pem: string): KeyObject | null {
+  if (pem.length > MAX_LENGTH) return null;
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === 'rsa' ? key : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Signs in as the App: a JWT with RS256. */
+export function appToken({ appId, privateKey }: AppCredential, clock: Clock): string {
+  const now = Math.floor(clock.now().getTime() / 1000);
+  const claims = { iat: now - DRIFT_SECONDS, exp: now + LIFETIME_SECONDS, iss: String(appId) };
+  const encoded = [{ alg: 'RS256', typ: 'JWT' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const content = encoded.join('.');
+  return `${content}.${sign('RSA-SHA256', Buffer.from(content), privateKey).toString('base64url')}`;
+}
+
+/** Identifies a key without revealing it. */
+export function keyHash(privateKey: string): string {
+  return createHash('sha256').update(privateKey).digest('base64url');
+}
