@@ -55,7 +55,6 @@ function lineOf(post: number, item: number): string {
   return `- \`rocket plan --step ${item}\` **waits** for the wind: ${words.join(' ')}`;
 }
 
-/** As JSON Lines that fit into a form. */
 function* formsOf(posts: readonly object[]): Generator<string> {
   let lines: string[] = [];
   let bytes = 0;
@@ -78,7 +77,6 @@ async function openForm(url: string, cookie: string): Promise<void> {
   if (response.status !== 200) throw new BenchError(`the dashboard answered ${response.status}`);
 }
 
-/** Previews the posts and imports them. */
 async function sendForm(url: string, cookie: string, text: string): Promise<void> {
   for (const confirmed of [false, true]) {
     const body = new FormData();

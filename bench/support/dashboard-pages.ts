@@ -66,7 +66,6 @@ export function dashboardPages(folder: DashboardFolder): string[] {
     .map(({ pathname, search }) => pathname + search);
 }
 
-/** Addresses of rows in the folder. */
 function lookUp({ path, organizationId, triggers }: DashboardFolder) {
   const { db, close } = openDataFolder(path);
   try {

@@ -10,7 +10,6 @@ const WORDS = 150;
 /** In nearly every post. */
 export const COMMON_WORD = wordOf(0);
 
-/** In one post of 25,000. */
 export const RARE_WORD = 'kaleidoscope';
 
 /** In none. */

@@ -14,7 +14,6 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
-/** The median of rounds, with the lowest and the highest. */
 export function ofRounds(values: readonly number[]): Figure {
   return { value: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }

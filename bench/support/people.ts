@@ -15,7 +15,6 @@ export interface Writer {
   seen: string;
 }
 
-/** One person with a draft in each of `count` organizations. */
 export async function seedWriters(db: Deps['db'], count: number): Promise<Writer[]> {
   const deps = seedingDeps({ db });
   const writers: Writer[] = [];

@@ -98,7 +98,6 @@ function undoList() {
   return { defer, undoEach };
 }
 
-/** Tells the failure, and returns the code to exit with. Throws a bug. */
 function failureCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (!(error instanceof BenchError)) throw error;

@@ -35,7 +35,6 @@ export interface SeededPosts {
   headers: { authorization: string };
 }
 
-/** Deliveries for one connected repository. */
 export interface SeededRepository {
   organizationId: string;
   secret: string;

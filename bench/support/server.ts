@@ -47,7 +47,6 @@ export const tidingsBinary = (executable: string, dataDir: string, ...words: str
   },
 });
 
-/** A server of `bench/peers`. */
 export const peer = (file: string, ...words: string[]): Program => ({
   words: [join(REPOSITORY, 'bench/peers', file), ...words],
 });

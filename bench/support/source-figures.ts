@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 export interface SourceFigures {
   lines: number;
   files: number;
-  /** Files of 30 lines or fewer. */
   smallFiles: number;
   /** Files of more than 400 lines. */
   largeFiles: string[];

@@ -21,7 +21,6 @@ export interface Body {
   headers: Record<string, string>;
 }
 
-/** One load on one server. */
 export interface Run {
   server: Server;
   load: Load;

@@ -41,7 +41,6 @@ export function sampleMaterial(event: EventType): Material {
   };
 }
 
-/** The sample of the first provider that has one. */
 function sampleOf<Type extends EventType>(type: Type): Shipped<Type> {
   for (const provider of providers) {
     for (const name of sampleEvents(provider.id)) {

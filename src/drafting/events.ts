@@ -253,7 +253,6 @@ function identifiersIn(text: string): string[] {
   return [present, ...Array.from(previous.matchAll(/"([^"\\]+)"/g), ([, each = '']) => each)];
 }
 
-/** The newest events of type `issue` of an organization, with the JSON of their data. */
 function listNewest(tx: ReadTx, organizationId: string, isWanted: SQL | undefined) {
   const { integrationId, repositoryId, key, data, occurredAt } = events;
   return tx

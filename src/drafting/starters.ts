@@ -1,7 +1,6 @@
 import { type ContentType, contentTypeRules, contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import type { EventType } from '../providers/events.ts';
 
-/** A title and a body, in Liquid. */
 export interface Templates {
   title: string;
   body: string;
@@ -101,7 +100,6 @@ const ROUNDUP_POST = `{{ roundup.name | md }}:
 
 ${TOP}{% if moreCount > 0 %}And {{ moreCount }} more.{% endif %}${NOTHING}`;
 
-/** The templates of a roundup. */
 export function roundupTemplates(contentType: ContentType, groupBy: 'repository' | 'kind'): Templates {
   const changelog = groupBy === 'kind' ? BY_KIND : BY_REPOSITORY;
   const bodies: Record<ContentType, string> = { changelog, linkedin_post: ROUNDUP_POST };
@@ -113,7 +111,6 @@ export function builtInTemplates(event: EventType, contentType: ContentType): Te
   return all[contentType][event];
 }
 
-/** Templates to start from. */
 export interface Starter extends Templates {
   id: string;
   name: string;

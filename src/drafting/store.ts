@@ -373,7 +373,6 @@ export interface Recipe extends OwnTemplates {
   platform: IntegrationType | null;
   event: EventType;
   contentType: ContentType;
-  /** The rules for entries. */
   entries?: EntryRules;
 }
 

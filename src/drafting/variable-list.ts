@@ -4,7 +4,6 @@ import type { EventType } from '../providers/events.ts';
 import { sampleMaterial } from './check.ts';
 import { OPTIONAL_VARIABLES, variablesOf } from './variables.ts';
 
-/** A variable of templates, to look up and to insert. */
 export interface TemplateVariable {
   /** Such as `release.name`; of an element of a list, `change.text`. */
   name: string;
@@ -93,7 +92,6 @@ const ofChanges = ['changes', 'groups', 'omitted', 'highlights', 'moreCount', 'a
 
 const lists = new Map<EventType, TemplateVariable[]>();
 
-/** The variables that the event has, with examples of a sample event. */
 export function listVariables(event: EventType): TemplateVariable[] {
   const known = lists.get(event);
   if (known !== undefined) return known;

@@ -109,7 +109,6 @@ export async function writeDraft(
 
 interface Decision {
   outcome: Outcome;
-  /** The draft's new state. */
   row?: DraftRow;
   /** The post's new version. */
   post?: OwnedPost;

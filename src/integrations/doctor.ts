@@ -179,7 +179,6 @@ interface Known {
   triggers: Awaited<ReturnType<typeof listEnabledTriggers>>;
 }
 
-/** Only an App is installed. */
 async function checkInstallation(api: ProviderApi | null): Promise<Finding[]> {
   if (api === null || !isAppApi(api)) return [];
   const { type } = api;

@@ -55,7 +55,6 @@ export type Integration = ReturnType<typeof fromRows>[number];
 /** `fullName`: `owner/name`. `providerId` survives renames; null until the provider or a verified delivery names it. */
 export type Repository = Integration['repositories'][number];
 
-/** A repository as its provider identifies it. */
 export type RepositoryIdentity = Pick<Repository, 'fullName'> & { providerId: number };
 
 /** An integration as the receiver needs it: its encrypted secrets, and its organization's plan. */

@@ -68,7 +68,6 @@ export function newProcessName(): string {
   return `${hostname()}-${process.pid}-${randomToken(3).toLowerCase()}`;
 }
 
-/** The run of one process, and its name. */
 export function trackUptime(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'publicUrl'> & { process: string }) {
   const { db, clock, ids, publicUrl, process } = deps;
   const id = ids.newId('run');

@@ -211,7 +211,6 @@ export function describeOutcome(outcome: Outcome): string {
   }
 }
 
-/** The provider's own words, with formatted times. */
 export function describeProviderProblem({ message }: ProviderProblem, time: FormatTime): string {
   return message.replaceAll(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z\b/g, time);
 }

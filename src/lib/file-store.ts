@@ -25,7 +25,6 @@ const PASSING = new Set(
 /** How long the store may stand still, in milliseconds. */
 const STALL_MS = 60_000;
 
-/** Access to an S3-compatible store. */
 export interface S3Access {
   /** Absent: AWS. */
   endpoint?: string | undefined;
@@ -89,7 +88,6 @@ export function openBucket(
         return { body: chunksOf(first, next, cancel), cancel };
       });
     },
-    /** Uploads the file at `path`, in parts when it is large. */
     async write(key: string, path: string): Promise<void> {
       const writer = client.file(key).writer({ partSize: PART_BYTES, queueSize: 1, retry: ATTEMPTS - 1 });
       for await (const chunk of Bun.file(path).stream()) {
@@ -251,12 +249,17 @@ function nullIfMissing(error: unknown): null {
 /** Somebody waits for a read: three attempts must end before the server closes the connection, after 30 seconds. */
 const READ_STALL_MS = 8_000;
 
+/** The bucket and the prefix of names in `s3://bucket/prefix`. */
+export function splitPlace(place: string): { name: string; prefix: string } {
+  const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
+  return { name, prefix: folders.map((folder) => `${folder}/`).join('') };
+}
+
 function bucketStore(place: string, access: S3Access | undefined): FileStore {
   if (access === undefined) throw new Error(`${place} needs an access key`);
-  const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
+  const { name, prefix } = splitPlace(place);
   const bucket = openBucket(name, access);
   const reader = openBucket(name, { ...access, stallMs: access.stallMs ?? READ_STALL_MS });
-  const prefix = folders.map((folder) => `${folder}/`).join('');
   return {
     place,
     isBucket: true,

@@ -2,6 +2,7 @@ import { lookup as resolveName } from 'node:dns/promises';
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
+import { unlessAborted } from './time.ts';
 
 // Requests to addresses that strangers name, without becoming their way into the network of this server: each name is
 // resolved once, its addresses are checked, and the connection goes to the checked one.
@@ -18,7 +19,6 @@ export interface PublicConnectOptions {
   signal?: AbortSignal | undefined;
   /** Hosts that may be asked over plain http. */
   plainHosts?: ReadonlySet<string> | undefined;
-  /** Hosts that may have private addresses. */
   privateHosts?: ReadonlySet<string> | undefined;
   /** For tests. */
   resolve?: (host: string) => Promise<string[]>;
@@ -225,18 +225,6 @@ async function collect(
     }
   };
   await unlessAborted(signal, read()).finally(() => response.destroy());
-}
-
-/** Rejects as soon as `signal` is aborted. */
-export function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort);
-  // The slower one may fail later.
-  work.catch(() => undefined);
-  promise.catch(() => undefined);
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 /** Clients with the same group share limits: an IPv6 customer has at least a /64, and counts as one client. */

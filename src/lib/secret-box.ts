@@ -7,7 +7,6 @@ const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The length of the key, in bytes. */
 export const SECRET_KEY_BYTES = 32;
 
 export interface SecretBox {
@@ -33,7 +32,6 @@ export function keyFingerprint(key: Uint8Array): number {
   return new Bun.CryptoHasher('sha256', key).update('tidings key fingerprint').digest().readInt32BE(0) || 1;
 }
 
-/** `key`: 32 bytes. */
 export function secretBox(key: Uint8Array): SecretBox {
   return {
     seal(text, context) {

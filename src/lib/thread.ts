@@ -33,7 +33,6 @@ export function threadQueue<Request, Answer>({
 }: {
   /** The file that the thread runs. */
   main: URL;
-  /** How long one request may take. */
   limitMs: number;
   /** How long the thread is kept without work. Null: the thread is started at once and kept. */
   idleMs: number | null;

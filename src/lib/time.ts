@@ -37,6 +37,18 @@ export function turns(): () => Promise<void> {
   };
 }
 
+/** Rejects as soon as `signal` is aborted, whatever becomes of the work. */
+export function unlessAborted<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  // The slower one may fail later.
+  work.catch(() => undefined);
+  promise.catch(() => undefined);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort));
+}
+
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 86_400_000;
 

@@ -40,8 +40,11 @@ export type AttentionKind = (typeof attentionKinds)[number];
 
 export type AttentionItem = typeof attention.$inferSelect;
 
-/** An item as it is found. `since`: null where only the first look can tell. */
-export type FoundItem = Omit<AttentionItem, 'id' | 'since' | 'mutedUntil'> & { since: string | null };
+/** An item as it is found. `since`: absent or null where only the first look can tell. `count`: absent for one. */
+export type FoundItem = Omit<AttentionItem, 'id' | 'since' | 'count' | 'mutedUntil'> & {
+  since?: string | null;
+  count?: number;
+};
 
 const idOf = ({ kind, subject }: Pick<AttentionItem, 'kind' | 'subject'>) => `${kind}:${subject}`;
 
@@ -90,7 +93,7 @@ export function asItems(
     const id = idOf(item);
     const old = before.get(id);
     const since = [item.since, old?.since].filter((each) => each != null).sort()[0] ?? now.toISOString();
-    return { id, ...item, since, mutedUntil: old?.mutedUntil ?? null };
+    return { id, count: 1, ...item, since, mutedUntil: old?.mutedUntil ?? null };
   });
   const place = ({ since, id }: AttentionItem) => `${since} ${id}`;
   return items.sort((one, other) => (place(one) < place(other) ? -1 : 1));

@@ -29,7 +29,6 @@ export interface ApiSupport {
   /** The value of `Authorization`. */
   authorization(token: string): string;
   words: {
-    /** The label of the field. */
     label: string;
     /** The description of `--token`: the kind of token. */
     option: string;
@@ -68,7 +67,6 @@ export type HookSettings = { url: string; secret: string; events: readonly strin
 /** `hasSecret`: the hook has this secret already, and nobody can have changed it. */
 export type HookChange = HookSettings & { hasSecret?: boolean };
 
-/** A hook as the provider reports it. */
 export interface RemoteHook {
   id: string;
   placeId: string;
@@ -85,9 +83,7 @@ export interface RemoteHook {
   lastResponse: { statusCode: number | null; message: string } | null;
 }
 
-/** A provider's attempt to deliver. */
 export interface RemoteAttempt {
-  /** The attempt's own id, for redelivery. */
   id: string;
   /** The delivery's id, the same for each attempt. The log calls it the reference. */
   deliveryId: string;
@@ -113,7 +109,6 @@ export interface ProviderApi {
   listHooks(placeId: string): Promise<RemoteHook[]>;
   /** The hook with this URL, in any place. Absent where the provider lists hooks only by place. */
   findHookAnywhere?(url: string): Promise<RemoteHook | null>;
-  /** Null when it no longer exists. */
   findHook(placeId: string, hookId: string): Promise<RemoteHook | null>;
   /** `hook-exists` when the provider has one with this URL already. */
   createHook(placeId: string, settings: HookSettings): Promise<RemoteHook>;
@@ -165,7 +160,6 @@ export type ProblemKind =
   | 'place-not-found'
   | 'hook-not-found'
   | 'hook-exists'
-  /** The provider's limit of hooks is reached. */
   | 'too-many-hooks'
   /** The provider cannot reach the URL, or refuses its host. */
   | 'unreachable-url'

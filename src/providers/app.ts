@@ -14,17 +14,14 @@ export interface AppSupport {
   registration(baseUrl: string | undefined, request: AppRequest): AppForm;
   /** True for the content of a key file. */
   isPrivateKey(text: string): boolean;
-  /** The pages at the provider. */
   pages(baseUrl: string | undefined, app: { slug: string; url: string }): AppPages;
   /** Exchanges the code that the provider sent the browser back with. Throws `ProviderProblem`. */
   create(baseUrl: string, code: string, options: AppOptions): Promise<NewApp>;
   /** Opens the API as the App, without a request. */
   open(baseUrl: string, app: AppCredential, options: AppOptions): Promise<AppApi>;
-  /** Reads the repositories of the installation. */
   openReader(baseUrl: string, app: AppCredential, options: AppOptions): Promise<RepositoryReader>;
   /** A token of the installation, which is valid for some minutes at least. Throws `ProviderProblem`. */
   token(baseUrl: string, app: AppCredential): Promise<string>;
-  /** The events that change the installation. */
   readonly events: readonly string[];
   /** Reads the change of the installation that an event tells; null for any other event. Throws `MalformedPayload`. */
   readChange(
@@ -98,7 +95,6 @@ export interface Installation {
   suspendedAt: string | null;
 }
 
-/** A repository as the provider names it. */
 export interface InstalledRepository {
   providerId: number;
   fullName: string;

@@ -26,7 +26,6 @@ export interface EventData {
   pull_request: {
     number: number;
     title: string;
-    /** The text after `BREAKING CHANGE:` in its description. */
     breaking: string | null;
     labels: string[];
     author: string | null;
@@ -34,7 +33,6 @@ export interface EventData {
     isDefaultBranch: boolean | null;
     mergeCommitSha: string | null;
     url: string | null;
-    /** The blocks of its description for a changelog; absent without one. */
     blocks?: WrittenBlock[];
     /** The hashes of commits, and the numbers of pull requests (`#12`), that it takes back; absent for none. */
     reverts?: string[];
@@ -168,7 +166,6 @@ export type EventFacts = {
   };
 }[EventType];
 
-/** An event that a trigger may make a post of. */
 export interface Arrival {
   /** A person asked for it: its post is a draft even if the trigger publishes. */
   draftOnly: boolean;
@@ -176,7 +173,6 @@ export interface Arrival {
   publish: boolean;
 }
 
-/** The events of one source, and which of them one trigger may make posts of. */
 export interface EventReader {
   /**
    * Oldest first: later than `after`, not later than `until`. Of too many, the newest. With `arrived`, only those that

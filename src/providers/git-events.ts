@@ -128,7 +128,6 @@ function branchOfRelease({ targetBranch, defaultBranch }: ReturnType<typeof rele
 
 const Person = maybe(Type.Object({ name: Maybe.Text, login: Maybe.Text, username: Maybe.Text }), 'a person');
 
-/** A commit of a push. */
 export const PushedCommit = Type.Object({
   id: Type.String(),
   message: Type.String(),
@@ -207,7 +206,6 @@ function timeOf(value: Maybe<string | number>): string | null {
   return Number.isNaN(time.getTime()) ? null : isoTime(time.toISOString());
 }
 
-/** Pushes of branches and of tags. */
 const push = defineEvent(
   Push,
   (payload) => {
@@ -356,7 +354,6 @@ const pullRequest = defineEvent(
   pullFacts,
 );
 
-/** The event of a merged pull request. */
 export function pullFacts({
   baseBranch,
   defaultBranch,
@@ -391,7 +388,6 @@ export const gitEvents = {
   pull_request: { ...pullRequest, actions: ['closed'] },
 };
 
-/** The parts of a provider that code hosts share. */
 export const codeHost = {
   hasRepositories: true,
   sendsForms: true,

@@ -35,7 +35,6 @@ interface ReadList {
   ): readonly { item: ReadDelivery | null; time: string | null | undefined }[];
 }
 
-/** One host's part of the reader. */
 export interface ReadableHost {
   about(repository: RemoteRepository): Context;
   /** A request below a repository; null where the repository has no such part. */
@@ -180,7 +179,6 @@ export function readBudget(budget: RequestBudget, headers: Headers, prefix: stri
 
 // The payloads of GitHub, and of the hosts that follow it.
 
-/** The repository as payloads name it. */
 export const repositoryIn = ({ providerId, fullName, defaultBranch }: RemoteRepository) => ({
   id: providerId,
   full_name: fullName,

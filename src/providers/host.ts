@@ -259,9 +259,7 @@ export function sortPlaces(places: readonly Place[]): Place[] {
   );
 }
 
-/** The meanings of one host's refusals. */
 interface Meanings {
-  /** The places that the API lists. */
   places: string;
   /** The header with the id of a request, for the log. */
   requestId?: string;

@@ -68,7 +68,6 @@ export function providerApis(urls: Readonly<Record<string, string>>): OpenProvid
   };
 }
 
-/** Readers of the providers at these base URLs. */
 export function repositoryReaders(urls: Readonly<Record<string, string>>): OpenReader {
   return async (type, credential, signal) => {
     const { reader, app, name } = providerOf(type);
@@ -91,7 +90,6 @@ export function imagePlaceAt(
   return (url) => api?.imagePlace(url, providerUrls[type]) ?? null;
 }
 
-/** The events with a sample. */
 export function sampleEvents(type: IntegrationType): string[] {
   return Object.keys(providerOf(type).samples).filter((name) => !name.includes(' '));
 }

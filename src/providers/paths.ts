@@ -16,7 +16,6 @@ const MAX_PATHS_OF_PUSH = 5_000;
 
 const MAX_PATH_LENGTH = 500;
 
-/** How many paths each commit of a push may have. */
 export function pathCountFor(commitCount: number): number {
   return Math.max(1, Math.min(MAX_PATHS, Math.floor(MAX_PATHS_OF_PUSH / Math.max(1, commitCount))));
 }

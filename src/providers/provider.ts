@@ -21,7 +21,6 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly id: Id;
   /** As people write it. */
   readonly name: string;
-  /** True when webhook paths name a repository. */
   readonly hasRepositories: boolean;
   /** True when a webhook can send the payload as the field `payload` of a form. */
   readonly sendsForms: boolean;
@@ -54,7 +53,6 @@ export interface Provider<Id extends string = string> extends Signing {
   readonly exampleEvent: string;
   /** The payload of a verified body. Throws `MalformedPayload`. */
   readPayload(body: Uint8Array, contentType: string | null, now: Date): Promise<Payload>;
-  /** The repository of a payload; null when it names none. */
   repositoryOf(payload: Payload): { id: number; fullName: string } | null;
   readonly words: {
     /** The kind of place that has a webhook, and how a person names one. */
@@ -82,7 +80,6 @@ export type EventResult =
   | { outcome: 'ignored'; title: string; reason: string }
   | { outcome: 'ping'; title: string };
 
-/** One event of a provider. */
 export interface EventHandler {
   /** The provider's actions that drafts are made of; absent: all. */
   actions?: readonly string[];
@@ -100,14 +97,12 @@ export class MalformedPayload extends Error {
 /** The repository id of samples. Providers count from 1: a sample is matched by its name, and its id is never learned. */
 export const SAMPLE_REPOSITORY_ID = 0;
 
-/** A processed delivery, from the receiver or from the log. */
 export interface ProcessedDelivery extends EventSource {
   integrationType: IntegrationType;
   /** `owner/name`. */
   repository: string | null;
   deliveryId: string;
   receivedAt: string;
-  /** The provider's name of the event. */
   event: string;
   action: string;
   data: Payload;
@@ -286,7 +281,6 @@ export interface DeliveryHeaders extends Record<'event' | 'deliveryId' | 'signat
   signedAt?: Date;
 }
 
-/** The names of a provider's headers, as its documentation writes them. */
 interface HeaderNames {
   event: string;
   delivery: string;

@@ -20,7 +20,6 @@ export interface ReaderSupport {
 
 /** A delivery that was read instead of sent. */
 export interface ReadDelivery {
-  /** The provider's name of the event. */
   event: string;
   /** As its webhook would send it. */
   payload: Payload;
@@ -35,7 +34,6 @@ export interface RemoteRepository {
   isPrivate: boolean;
 }
 
-/** One page of a list. */
 export interface PageOf<Item> {
   items: Item[];
   /** Pass it to read the next page; null at the end. */
@@ -74,7 +72,6 @@ export interface CommitRange {
   isAncestor: boolean;
 }
 
-/** A pull request that was read. */
 export interface ReadRequest {
   delivery: ReadDelivery;
   state: 'open' | 'closed' | 'merged';

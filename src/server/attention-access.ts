@@ -60,7 +60,7 @@ export const findRefusedTokens: Find = async (tx) => {
   return Array.fromAsync(rows, async (row): Promise<FoundItem> => {
     const { name, provider: _, ...about } = await aboutToken(tx, row);
     const message = `${name}: ${firstSentence(row.problem ?? '')}`;
-    return { ...about, kind: 'token_refused', since: row.problemSince, count: 1, message, effect: NO_ACCESS };
+    return { ...about, kind: 'token_refused', since: row.problemSince, message, effect: NO_ACCESS };
   });
 };
 
@@ -81,7 +81,6 @@ export const findExpiringTokens: Find = async (tx, now) => {
       ...about,
       kind: 'token_expires',
       since: new Date(Date.parse(end) - EXPIRES_MS).toISOString(),
-      count: 1,
       message: `${name}: the ${provider} token ${when} on ${formatInZone(end, 'UTC')}`,
       effect: `Once it has expired, ${NO_ACCESS}`,
     };
@@ -98,7 +97,6 @@ export const findSilent: Find = async (tx) => {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'silent',
       since,
-      count: 1,
       message: row.isProven
         ? `${name}: ${gap}, but the provider has newer changes`
         : `${name}: ${gap}, which is unusually long for it`,
@@ -121,7 +119,6 @@ export const findSuspendedApps: Find = async (tx) => {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'app_suspended',
       since: row.since,
-      count: 1,
       message: `Somebody suspended the App ${row.slug} at ${name}`,
       effect: `${name} delivers nothing. ${NO_DRAFTS}`,
       action: `Choose the account, and unsuspend the App: ${app?.pages(undefined, row).installations ?? row.url}`,
@@ -161,8 +158,6 @@ export const findSwitchedOff: Find = async (tx) =>
     return {
       ...ofIntegration(row.organizationId, row.id),
       kind: 'webhook_off',
-      since: null,
-      count: 1,
       message: `${placesOf(row)}: the webhook is switched off or deleted at ${name}`,
       effect: READ_LATE,
       action: `${tidings} integration repair ${row.id}`,
@@ -182,7 +177,6 @@ export const findFailedHeartbeats: Find = async (tx) =>
       ...ofIntegration(row.organizationId, row.id),
       kind: 'heartbeat_failed',
       since: first.since,
-      count: 1,
       message: `${placesOf({ place: first.place, places: failed.length })}: the ${first.what} that Tidings asked for did not arrive (${first.problem})`,
       effect: `Deliveries may not arrive either. ${READ_LATE}`,
     };

@@ -36,10 +36,7 @@ const LEFT_MS = 3_600_000;
 
 const ofServer = (
   item: Pick<FoundItem, 'kind' | 'message' | 'effect' | 'action'> & Partial<FoundItem>,
-): FoundItem => ({
-  ...{ organizationId: null, subject: 'server', since: null, count: 1, path: null },
-  ...item,
-});
+): FoundItem => ({ organizationId: null, subject: 'server', path: null, ...item });
 
 /** Nobody sweeps, drafts or publishes. Only a command can find it. */
 export const findStoppedServer: Find = async (tx, now) => {
@@ -83,9 +80,9 @@ export const findMissingLeader: Find = async (tx, now) => {
     .from(serverRuns)
     .where(gt(aliveAt, before(ENDED_MS)))
     .get();
-  const seen = await tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get();
-  if (alive?.startedAt == null || seen === undefined) return [];
-  const at = new Date(seen.wallMs).toISOString();
+  const sweptMs = await findSweepMs(tx);
+  if (alive?.startedAt == null || sweptMs === null) return [];
+  const at = new Date(sweptMs).toISOString();
   if (alive.startedAt > before(UNLED_MS) || at > before(UNLED_MS)) return [];
   return [missingLeader(at)];
 };
@@ -105,11 +102,9 @@ export function leaderWatch(
     effect: 'Nobody is told when the jobs of the leader stop.',
     every: BEAT_MS,
     async run() {
-      const seen = await deps.db.read((tx) =>
-        tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get(),
-      );
-      if (seen?.wallMs !== lastMs) changedAt = elapsedMs();
-      lastMs = seen?.wallMs ?? null;
+      const sweptMs = await deps.db.read(findSweepMs);
+      if (sweptMs !== lastMs) changedAt = elapsedMs();
+      lastMs = sweptMs;
       if (lastMs === null || elapsedMs() - changedAt < UNLED_MS) return;
       const item = missingLeader(new Date(lastMs).toISOString());
       const isNew = await beginAttention(deps.db, item, deps.clock.now(), (tx, begun) =>
@@ -122,10 +117,16 @@ export function leaderWatch(
 
 /** The item of `leaderWatch` until the leader has swept. */
 export const findUnswept: Find = async (tx) => {
-  const seen = await tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get();
+  const sweptMs = (await findSweepMs(tx)) ?? 0;
   const kept = await listKept(tx, 'leader_missing');
-  return kept.filter(({ since }) => since !== null && Date.parse(since) >= (seen?.wallMs ?? 0));
+  return kept.filter(({ since }) => Date.parse(since ?? '') >= sweptMs);
 };
+
+/** The time of the last sweep by the wall clock; null before the first. */
+async function findSweepMs(tx: ReadTx): Promise<number | null> {
+  const seen = await tx.select({ wallMs: elapsedTime.wallMs }).from(elapsedTime).get();
+  return seen?.wallMs ?? null;
+}
 
 /** Kinds that only the process of the leader can count. */
 export const LEADER_KINDS = ['checkpoint_failing', 'job_failing'] as const satisfies AttentionKind[];
@@ -151,7 +152,6 @@ export type MachineNeeds = Pick<Deps, 'clock'> & {
 };
 export type MachineSettings = Pick<Config, 'dataDir' | 'backups' | 'database'>;
 
-/** The items that this machine tells of. */
 export async function findOnMachine(
   { clock, elapsed, checkpointFailures, metrics }: MachineNeeds,
   config: MachineSettings,
@@ -245,10 +245,7 @@ export const DISK_ADVICE = 'Free up disk space, or move the data folder to a lar
 /** A disk that is nearly full, in words; null otherwise. */
 export function describeFullDisk(folder: string, free: number | null) {
   if (free === null || free >= MIN_FREE_BYTES) return null;
-  return {
-    problem: `Only ${megabytes(free)} are free on the disk of ${folder}`,
-    advice: DISK_ADVICE,
-  };
+  return { problem: `Only ${megabytes(free)} are free on the disk of ${folder}`, advice: DISK_ADVICE };
 }
 
 /** Files that an unfinished command left, in words; null without any. */

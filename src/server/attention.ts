@@ -81,27 +81,23 @@ async function findRejected(tx: ReadTx): Promise<FoundItem[]> {
     .all();
   return Array.fromAsync(troubled, async (integration) => {
     const name = integrationName(await getIntegration(tx, integration.id));
+    const { status, count: times, createdAt: at, reason } = deliveries;
     const newest = await tx
-      .select({
-        status: deliveries.status,
-        times: deliveries.count,
-        at: deliveries.createdAt,
-        reason: deliveries.reason,
-      })
+      .select({ status, times, at, reason })
       .from(deliveries)
       .where(and(eq(deliveries.integrationId, integration.id), eq(deliveries.isPolled, false)))
       .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
       .limit(MAX_COUNTED)
       .all();
-    const taken = newest.findIndex(({ status }) => status !== 'rejected' && status !== 'failed');
+    const taken = newest.findIndex((each) => each.status !== 'rejected' && each.status !== 'failed');
     const refused = taken === -1 ? newest : newest.slice(0, taken);
-    const times = refused.reduce((sum, each) => sum + each.times, 0);
+    const total = refused.reduce((sum, each) => sum + each.times, 0);
     return {
       ...ofIntegration(integration.organizationId, integration.id),
       kind: 'deliveries_rejected',
       since: refused.at(-1)?.at ?? null,
-      count: times,
-      message: `${name}: ${times === 1 ? 'the last delivery was' : `the last ${times} deliveries were`} not accepted (${firstSentence(refused[0]?.reason ?? 'rejected')})`,
+      count: total,
+      message: `${name}: ${total === 1 ? 'the last delivery was' : `the last ${total} deliveries were`} not accepted (${firstSentence(refused[0]?.reason ?? 'rejected')})`,
       effect: NO_DRAFTS,
     };
   });
@@ -128,7 +124,6 @@ async function findNoDeliveries(tx: ReadTx, now: Date): Promise<FoundItem[]> {
     ...ofIntegration(integration.organizationId, integration.id),
     kind: 'no_deliveries',
     since: integration.createdAt,
-    count: 1,
     message: `${integrationName(await getIntegration(tx, integration.id))}: no delivery has arrived yet`,
     effect: NO_DRAFTS,
   }));
@@ -150,7 +145,6 @@ const findFailingWebhooks: Find = async (tx) => {
   return rows.map((row) => ({
     ...ofIntegration(row.organizationId, row.id),
     kind: 'webhook_failing',
-    since: null,
     count: Math.max(1, row.attempts ?? 1),
     message: `${placesOf(row)}: Tidings could not set up the webhook (${firstSentence(row.problem ?? '')})`,
     effect: 'Deliveries may not come, or be rejected. Their changes make no drafts.',
@@ -162,13 +156,8 @@ const findFailingPolls: Find = async (tx) => {
   const { problem, attempts, polledAt } = polls;
   const rows = await tx
     .select({
-      id,
-      organizationId,
-      places: count(),
-      place: min(repositories.fullName),
-      problem: max(problem),
-      polledAt: min(polledAt),
-      rounds: max(attempts),
+      ...{ id, organizationId, places: count(), place: min(repositories.fullName) },
+      ...{ problem: max(problem), polledAt: min(polledAt), rounds: max(attempts) },
     })
     .from(polls)
     .innerJoin(integrations, eq(id, polls.integrationId))
@@ -199,12 +188,8 @@ const findFailingPolls: Find = async (tx) => {
 const findFailedTriggers: Find = async (tx) => {
   const rows = await tx
     .select({
-      triggerId: triggers.id,
-      id,
-      organizationId,
-      runs: count(),
-      since: min(triggerRuns.queuedAt),
-      error: max(triggerRuns.error),
+      ...{ id, organizationId, triggerId: triggers.id, runs: count() },
+      ...{ since: min(triggerRuns.queuedAt), error: max(triggerRuns.error) },
     })
     .from(triggerRuns)
     .innerJoin(triggers, eq(triggers.id, triggerRuns.triggerId))
@@ -226,7 +211,6 @@ const findFailedTriggers: Find = async (tx) => {
   }));
 };
 
-/** The status of a hook's newest request. */
 const newestResponse = sql`(select ${hookAttempts.statusCode} from ${hookAttempts}
   inner join ${hookMessages} as own on own.id = ${hookAttempts.messageId} where own.hook_id = ${rebuildHooks.id}
   order by ${hookAttempts.startedAt} desc limit 1)`;
@@ -277,23 +261,14 @@ const findFailedHooks: Find = async (tx, now) => {
 };
 
 const findLateSchedules: Find = async (tx, now) => {
+  const { publishAt: at } = postSchedules;
+  const { id: post, organizationId: owner, title, status } = posts;
   const rows = await tx
-    .select({
-      id: posts.id,
-      organizationId: posts.organizationId,
-      title: posts.title,
-      at: postSchedules.publishAt,
-    })
+    .select({ id: post, organizationId: owner, title, at })
     .from(postSchedules)
-    .innerJoin(posts, eq(posts.id, postSchedules.postId))
-    .where(
-      and(
-        eq(posts.status, 'draft'),
-        lte(postSchedules.publishAt, now.getTime() - LATE_MS),
-        isOfLive(posts.organizationId),
-      ),
-    )
-    .orderBy(asc(postSchedules.publishAt))
+    .innerJoin(posts, eq(post, postSchedules.postId))
+    .where(and(eq(status, 'draft'), lte(at, now.getTime() - LATE_MS), isOfLive(owner)))
+    .orderBy(asc(at))
     .limit(MAX_ITEMS)
     .all();
   return rows.map((row) => ({
@@ -301,7 +276,6 @@ const findLateSchedules: Find = async (tx, now) => {
     kind: 'schedule_late',
     subject: row.id,
     since: new Date(row.at).toISOString(),
-    count: 1,
     message: `“${row.title}” was not published at its time`,
     effect: 'Readers do not see the post.',
     action: `${tidings} post publish ${row.id}`,
@@ -323,7 +297,6 @@ const findLateRoundups: Find = async (tx, now) => {
     kind: 'roundup_late',
     subject: row.id,
     since: new Date(row.nextAt).toISOString(),
-    count: 1,
     message: `The roundup “${row.name}” was not made at its time`,
     effect: 'Its draft is missing. No change is lost: they wait for it.',
     action: `${tidings} roundup now ${row.id}`,
@@ -361,7 +334,6 @@ const findWaitingApprovals: Find = async (tx) => {
     kind: 'approval_waiting',
     subject: row.id,
     since: row.askedAt,
-    count: 1,
     message: `${row.isChange ? 'A change of ' : ''}“${row.title}” waits for approval, as ${row.askedBy} asked`,
     effect: row.isChange ? 'Readers see the text before.' : 'Readers do not see the post.',
     action: `${tidings} post show ${row.id}`,

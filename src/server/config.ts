@@ -10,7 +10,6 @@ import { type S3Prefix, type SettingName, settingNames, settingOf, type Value } 
 
 type ProviderUrl = Extract<SettingName, `${string}_API_URL`>;
 
-/** The settings of the providers' APIs. */
 export const PROVIDER_URLS = settingNames.filter((name): name is ProviderUrl => name.endsWith('_API_URL'));
 
 /** The settings as the server uses them; undefined where one is not set and has no default. */
@@ -207,7 +206,6 @@ export function examineConfig(flags: Environment = {}, environment: Environment 
         PROVIDER_URLS.map((name) => [name.slice(0, -'_API_URL'.length).toLowerCase(), read(name)]),
       ),
     ),
-    /** Hosts that may be asked over plain http. */
     plainHosts,
     /** Hosts that hooks may call in a private network and over plain http. */
     hookPrivateHosts: readHosts('HOOK_PRIVATE_HOSTS'),

@@ -173,7 +173,6 @@ function openLocked(
   try {
     db.watchLock(lockFile(folder));
     const secrets = secretBox(requireRightKey(db, folder, secretKey));
-    /** Throws `DataFolderError` after a failure of the database. */
     const close = () => {
       try {
         const failure = db.failure();

@@ -20,7 +20,6 @@ import type { Deps } from '../people/deps.ts';
 
 export type Elapsed = ReturnType<typeof createElapsed>;
 
-/** The times up to which a sweep removes rows. */
 export interface SweepTimes {
   asOf: Date;
   /** For text that a person wrote: a clock that jumped removes none of it in the first sweep. */

@@ -10,13 +10,9 @@ import type { Deps } from '../people/deps.ts';
 import { measureOutbox } from '../readers/hooks/message-store.ts';
 
 /** Adds gauges that are read from the database. Each must be quick whatever the size, because it holds the thread. */
-export function addDatabaseGauges({
-  db,
-  clock,
-  elapsed,
-  metrics,
-}: Pick<Deps, 'db' | 'clock' | 'elapsed' | 'metrics'>): void {
-  const { registry } = metrics;
+export function addDatabaseGauges(deps: Pick<Deps, 'db' | 'clock' | 'elapsed' | 'metrics'>): void {
+  const { db, clock, elapsed } = deps;
+  const { registry } = deps.metrics;
   registry.gauge(
     'tidings_delivery_claims',
     `Remembered delivery IDs, which are not processed again; 100000 means that many or more. ${OF_DATABASE}`,
@@ -61,12 +57,10 @@ export function addDatabaseGauges({
     `What needs a person, muted items too, as \`tidings attention\` lists it. ${OF_DATABASE}`,
     async () => {
       const items = await db.read((tx) => listAttention(tx));
-      return samplesBy(
-        'kind',
-        Object.fromEntries(
-          attentionKinds.map((kind) => [kind, items.filter((item) => item.kind === kind).length]),
-        ),
-      );
+      return attentionKinds.map((kind) => ({
+        labels: { kind },
+        value: items.filter((item) => item.kind === kind).length,
+      }));
     },
   );
   registry.gauge(

@@ -23,7 +23,6 @@ export interface MoveOptions {
   dataDir: string;
   /** `DATABASE_URL`, where it is set: then PostgreSQL is the source. */
   databaseUrl?: string | undefined;
-  /** `SECRET_KEY`, where it is set. */
   secretKey?: string | undefined;
   /** A `postgres://` URL, or a folder. */
   to: string;

@@ -98,11 +98,7 @@ export async function openServices(
 }
 
 /** Processes that share a database need a place that all of them reach. */
-function mediaPlaceOf({
-  media,
-  dataDir,
-  database,
-}: Pick<Config, 'media' | 'dataDir' | 'database'>): MediaPlace {
+function mediaPlaceOf({ media, dataDir, database }: Config): MediaPlace {
   const { dir = join(resolve(dataDir), 'media'), s3, quotaMb } = media;
   const isOff = database !== undefined && !dir.startsWith('s3://');
   return {
@@ -126,13 +122,8 @@ async function openStorage(
     return openSharedDatabase(config.database, secretKey ?? '', role, { log, process });
   }
   const backupDir = config.backups?.dir;
-  const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, {
-    secretKey,
-    backupDir,
-    newDatabase,
-    allowNetwork,
-    role,
-  });
+  const options = { secretKey, backupDir, newDatabase, allowNetwork, role };
+  const { upgradedFrom, close, ...folder } = openDataFolder(dataDir, options);
   if (upgradedFrom !== null) {
     const keptAs = copyName(databaseFile(dataDir), upgradedFrom);
     log.info({ upgradedFrom, keptAs }, 'upgraded the database');

@@ -383,7 +383,6 @@ export const settings = {
 
 export type SettingName = keyof typeof settings;
 
-/** A setting's value; undefined only where there is no default. */
 export type Value<Name extends SettingName> =
   | Exclude<ReturnType<(typeof settings)[Name]['read']>, null>
   | ((typeof settings)[Name] extends { default: unknown } ? never : undefined);
@@ -393,7 +392,6 @@ export const settingNames = Object.keys(settings) as SettingName[];
 /** The same setting without the literal types. */
 export const settingOf = (name: SettingName): Setting => settings[name];
 
-/** The flag of a setting and its line in the help. */
 export function optionOf(name: SettingName, help = settingOf(name).help): [flag: string, help: string] {
   const { value, default: byDefault } = settingOf(name);
   return [

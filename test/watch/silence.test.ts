@@ -58,7 +58,6 @@ describe('a webhook that was set up by hand', () => {
         kind: 'silent',
         subject: connected.integrationId,
         since: '2027-01-22T12:00:00.000Z',
-        count: 1,
         message:
           'acme/rocket: nothing has arrived since Jan 22, 2027, 12:00 UTC, which is unusually long for it',
       },

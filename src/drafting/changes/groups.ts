@@ -212,7 +212,6 @@ export function wordsOf(text: string): string {
   return rest.replaceAll(/[^\p{L}\p{N}]+/gu, ' ').trim() || words;
 }
 
-/** The group that labels give, or null. */
 export function groupOfLabels(labels: string[]): GroupName | null {
   const names = new Set(labels.map(nameOf));
   return [...groupByLabel].find(([name]) => names.has(name))?.[1] ?? null;

@@ -76,7 +76,6 @@ function joined(entries: readonly Entry[], issue: Issue, named: readonly Issue[]
   };
 }
 
-/** The change with the references and the authors of the issues. */
 function withIssues(change: Change, issues: readonly Issue[]): Change {
   const others = issues.map(changeOfIssue);
   return {

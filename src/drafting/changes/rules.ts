@@ -46,7 +46,6 @@ export function entryRulesOf(given: EntryRules): EntryRules {
   );
 }
 
-/** A change that a draft does not list. */
 export interface LeftOut {
   /** Its title, and its page. */
   title: string;

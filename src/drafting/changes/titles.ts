@@ -148,7 +148,6 @@ function readEntry({ text, kind }: WrittenEntry) {
   };
 }
 
-/** A parsed title with the text and the scope of a change. */
 export function readTitle(title: string, { isCode = false } = {}) {
   const parsed = parseTitle(title);
   const verb = VERBS[parsed.type ?? ''];
@@ -173,7 +172,6 @@ function placeOf({ type, scope }: ParsedTitle): string | null {
   return scope === null ? place : `${scope} ${place}`;
 }
 
-/** The parts of the title of a commit or a pull request. */
 interface ParsedTitle {
   /** In lower case, one that `isType` knows; also from an emoji. */
   type: string | null;

@@ -211,7 +211,6 @@ async function readChanges(
   };
 }
 
-/** The content of a post, as a draft lists it. */
 export async function listContents(tx: ReadTx, rows: readonly Change[]): Promise<Omit<LeftOut, 'reason'>[]> {
   const places = await readPlaces(tx, rows);
   return places.flatMap(({ rows: own, events }) => {

@@ -259,7 +259,6 @@ export async function countRoundups(tx: ReadTx, organizationId: string): Promise
   return tx.$count(roundups, eq(roundups.organizationId, organizationId));
 }
 
-/** Inserts the roundup, or replaces it with its sources. */
 export async function saveRoundup(tx: WriteTx, { sources, nextAt, ...roundup }: Roundup): Promise<void> {
   const row = { ...roundup, nextAt: Date.parse(nextAt) };
   await tx.insert(roundups).values(row).onConflictDoUpdate({ target: roundups.id, set: row });

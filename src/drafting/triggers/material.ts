@@ -100,7 +100,6 @@ function eventsOf(material: Material | null): Event[] {
   return [material?.release, material?.update, material?.project].filter((event) => event != null);
 }
 
-/** The material with the addresses of the copies. */
 export function withCopies(
   material: Material,
   copies: ReadonlyMap<string, string>,

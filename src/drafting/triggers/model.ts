@@ -82,7 +82,6 @@ export interface Trigger {
   updatedAt: string;
 }
 
-/** The kind of trigger for each type of event. */
 export const kinds: Readonly<Record<EventType, TriggerKind>> = {
   release,
   push,
@@ -92,7 +91,6 @@ export const kinds: Readonly<Record<EventType, TriggerKind>> = {
   project_update: projectUpdate,
 };
 
-/** The kinds that work with an integration of this type. */
 export function kindsFor(type: IntegrationType): TriggerKind[] {
   const { triggerEvents } = providerOf(type);
   return Object.values(kinds).filter(({ event }) => Object.hasOwn(triggerEvents, event));

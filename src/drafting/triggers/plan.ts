@@ -170,7 +170,6 @@ function sourceOf(trigger: Trigger, draft: PlannedDraft): string {
   return Bun.SHA256.hash(JSON.stringify([recipeOf(trigger), draft]), 'base64');
 }
 
-/** The events whose results a draft settles. */
 export function keysSettledBy({ material, eventKeys }: PlannedDraft): string[] {
   // A release without notes consists of changes that it has no keys of.
   const commits = (material?.pushes ?? []).flatMap(({ data }) => data.commits);

@@ -9,7 +9,6 @@ import { backOffMs, isOwnedBy, type Trigger, type TriggerFilters, type TriggerOw
 
 // Arrivals are the events that a trigger may make posts of. Runs are its work on the scopes that they affect.
 
-/** An event for a trigger. */
 interface ArrivalKey extends Pick<Event, 'type' | 'key'> {
   triggerId: string;
   repositoryId: string | null;
@@ -81,7 +80,6 @@ export async function forgetUnmatched(tx: WriteTx, triggerId: string): Promise<v
   await tx.delete(triggerEvents).where(isUnmatched);
 }
 
-/** Forgets one event, as if it had never arrived. */
 export async function forgetArrival(
   tx: WriteTx,
   { repositoryId, triggerId, type, key }: ArrivalKey,

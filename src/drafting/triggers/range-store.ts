@@ -167,7 +167,6 @@ export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<n
   return row?.dueAt ?? null;
 }
 
-/** The commits of the ranges that were read, by tag. */
 async function readCommits(
   tx: ReadTx,
   source: RangeSource,
@@ -186,7 +185,6 @@ export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Prom
   for (const key of keys) await tx.delete(releaseRanges).where(isRange(key));
 }
 
-/** Deletes ranges of repositories that are gone. */
 export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: number): Promise<number> {
   const { integrationId, repositoryId, tag } = releaseRanges;
   const isOwner = eq(repositories.id, repositoryId);

@@ -187,7 +187,6 @@ async function openPlace(
   };
 }
 
-/** The arguments of `eventIn` for a delivery that was read of a repository. */
 const readOf = (
   { type }: Pick<RepositoryReader, 'type'>,
   { fullName }: RemoteRepository,

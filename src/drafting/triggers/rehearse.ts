@@ -183,7 +183,6 @@ function nullWithoutPost(error: unknown): null {
   throw error;
 }
 
-/** The post of a sample event. Throws `TemplateError`. */
 export async function previewSample(
   { db }: Needs,
   compose: Compose,

@@ -39,7 +39,6 @@ export type Outcome = Row['outcome'];
 /** The log entry that results belong to. */
 export type ResultEntry = Pick<Delivery, 'id' | 'retentionDays'>;
 
-/** Writes the first result of an entry for a trigger. */
 export async function insertResult(
   tx: WriteTx,
   { id, retentionDays }: ResultEntry,
@@ -93,7 +92,6 @@ export async function listOpen(
   return statements(tx).open.all({ triggerId, scope });
 }
 
-/** Settles the results of the events in a draft that was written. */
 export async function settleResults(
   tx: WriteTx,
   { triggerId, scope }: Scope,

@@ -212,7 +212,6 @@ function shortMessageOf(error: unknown): string {
   return messageOf(error).slice(0, MAX_ERROR_LENGTH);
 }
 
-/** A run in progress. */
 interface Progress {
   readonly deps: Needs;
   readonly compose: Compose;

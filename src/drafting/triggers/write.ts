@@ -25,7 +25,6 @@ export interface Composed {
 export interface Written extends Pick<PlannedDraft, 'subject' | 'window'> {
   outcome: Outcome;
   postId: string | null;
-  /** Of all events in the draft. */
   eventKeys: string[];
 }
 

@@ -117,7 +117,6 @@ async function commitsOf(
   }
 }
 
-/** The push of its merge. */
 function pushOf(event: Shipped<'pull_request'>, commits: Commit[]): Shipped<'push'> {
   const after = event.data.mergeCommitSha ?? '';
   return { ...event, type: 'push', key: after, data: { after, compareUrl: null, commits } };

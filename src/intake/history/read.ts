@@ -209,7 +209,6 @@ const PAGES_OF_TURN = 10;
 /** Histories of one pass. Those that were requested meanwhile are in the next one. */
 const BATCH = 10;
 
-/** Reads the histories that are due, in turns, until none is. */
 export async function readDueHistories(deps: Deps, signal?: AbortSignal): Promise<void> {
   while (!signal?.aborted) {
     const due = await deps.db.read((tx) => listDueHistories(tx, deps.clock.now(), BATCH));
@@ -316,7 +315,6 @@ async function pause(
   });
 }
 
-/** Ends a history that failed. */
 async function end(deps: Deps, history: History, problem: string): Promise<void> {
   await changeIntegration(deps.db, history.integrationId, async (tx) => {
     const endedAt = deps.clock.now().toISOString();

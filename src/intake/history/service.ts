@@ -198,7 +198,6 @@ async function findPlace(deps: Deps, request: HistoryRequest): Promise<Place> {
   return { integrationId, repositoryId: repository.repositoryId };
 }
 
-/** The repository where the organization has connected it. */
 export async function findConnected(
   { db }: Pick<Deps, 'db'>,
   { type, organizationId }: Pick<HistoryRequest, 'type' | 'organizationId'>,

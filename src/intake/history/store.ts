@@ -26,7 +26,6 @@ export type History = typeof histories.$inferSelect;
 /** The condition of the partial index, exactly: both engines use it only for a query that repeats it. */
 const isQueued = sql`${histories.status} = 'queued'`;
 
-/** The columns that change while a history is read. */
 export type HistoryChanges = Partial<
   Pick<History, 'status' | 'cursor' | 'found' | 'read' | 'problem' | 'dueAt' | 'attempts' | 'endedAt'>
 >;
@@ -111,7 +110,6 @@ export async function listDueHistories(tx: ReadTx, now: Date, limit: number): Pr
     .limit(limit);
 }
 
-/** The unfinished histories of a repository for a trigger. */
 export async function listOpenHistories(
   tx: ReadTx,
   repositoryId: string,

@@ -48,7 +48,6 @@ export interface PollRequest {
   token?: string | undefined;
 }
 
-/** A repository that is polled from now on. */
 export interface PolledPlace {
   place: string;
   repositoryId: string;

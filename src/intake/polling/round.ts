@@ -30,7 +30,6 @@ const NO_COMMIT = '0'.repeat(40);
 
 /** Something that a webhook would have delivered. */
 export interface News {
-  /** The provider's name of the event. */
   name: string;
   title: string;
   action: string;
@@ -60,7 +59,6 @@ interface RoundDeps {
   reader: RepositoryReader;
   log: Logger;
   now: Date;
-  /** The id of the repository here. */
   repositoryId: string;
   /** A trigger filters by path. */
   needsFiles: boolean;

@@ -298,7 +298,6 @@ async function findPresentAddress(
 interface ReadEvent {
   address: Address;
   result: EventResult;
-  /** Its change of the installation of an App. */
   change: InstallationChange | null;
 }
 

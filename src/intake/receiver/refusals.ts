@@ -170,7 +170,6 @@ function triedWords({ hasPrevious, others, hasMore }: Tried): string {
   return `Tried: ${words.join('; ')}.`;
 }
 
-/** The provider, the first three repositories and the id. */
 function nameOf({ id, type, repositories }: Integration): string {
   const named = repositories.slice(0, 3).map(({ fullName }) => fullName);
   const rest = repositories.length - named.length;

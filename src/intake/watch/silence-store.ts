@@ -47,7 +47,6 @@ export interface Activity {
   knownFrom: string;
   /** The last event or delivery. ISO 8601; empty without any. */
   lastAt: string;
-  /** The types of the events. */
   types: ReadonlySet<EventType>;
 }
 
@@ -121,7 +120,6 @@ export async function saveSilence(tx: WriteTx, row: typeof silences.$inferSelect
     .onConflictDoUpdate({ target: [silences.integrationId, silences.repositoryId], set });
 }
 
-/** The silent places of each enabled integration with webhooks. */
 export async function listSilent(tx: ReadTx, limit: number) {
   const { id, organizationId, enabled, isPolled } = integrations;
   const { since, isProven, repositoryId } = silences;

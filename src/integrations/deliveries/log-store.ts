@@ -11,7 +11,6 @@ import type { Delivery, DeliveryStatus } from './store.ts';
 
 // Reading the log.
 
-/** The position of an entry in the log. */
 export type LogPosition = Pick<Delivery, 'createdAt' | 'id'>;
 
 export interface LogFilter {

@@ -318,7 +318,6 @@ export function withEmoji(text: string): string {
 
 const TAG_OR_WORDS = /<(\/?)([a-z][a-z\d]*)[^>]*>|[^<]+/gi;
 
-/** The same in HTML, outside of code. */
 export function withEmojiInHtml(html: string): string {
   if (!html.includes(':')) return html;
   let depth = 0;

@@ -29,7 +29,6 @@ export function withoutMediaOrigin(text: string): string {
   return text.includes('/media/') ? text.replaceAll(ANYWHERE, '$1') : text;
 }
 
-/** An image in Markdown. */
 export function imageMarkdown(alt: string, address: string): string {
   return `![${alt.replaceAll(/[\\`*_[\]<>&|~!]/g, '\\$&')}](${address})`;
 }

@@ -89,7 +89,6 @@ export function definitionsIn(
   return definitions;
 }
 
-/** Adds the definitions of the labels, at most `max`. */
 export function withDefinitions(
   text: string,
   definitions: ReadonlyMap<string, Definition>,

@@ -36,7 +36,6 @@ class Rewriter {
   private readonly scopes = [0];
   /** Scope of the block of HTML that is read as Markdown: its tags reach beyond it. */
   private htmlScope: number | null = null;
-  /** Blocks that stay HTML, each with the edits within it. */
   private readonly htmlBlocks: { edit: html.Edit; edits: html.Edit[] }[] = [];
   private readonly findEnd: ReturnType<typeof html.endTagFinder>;
   private anchor: Anchor | null = null;

@@ -337,9 +337,7 @@ function sqliteBytes(beginning: Uint8Array): number | null {
 }
 
 /** The size and the SHA-256, in hex, of a file or a download. */
-export async function digestOf(
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<{ bytes: number; sha256: string }> {
+export async function digestOf(chunks: AsyncIterable<Uint8Array>) {
   const hasher = new Bun.CryptoHasher('sha256');
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -363,7 +361,6 @@ export interface BackupSource {
   media?: string | undefined;
   /** The secret key, for the MAC. Absent, and where the secrets have another key: the backup has no MAC. */
   key?: Uint8Array | undefined;
-  /** Store the key in the backup. */
   withKey?: boolean | undefined;
 }
 
@@ -395,17 +392,8 @@ export async function prepareBackup(source: BackupSource, base: string) {
     const counts = await unpackDatabase(path, read, async () => undefined);
     const { schema, tables, createdAt } = header;
     const stored = { ...counts, place: header.images?.place ?? null };
-    const facts = {
-      bytes,
-      sha256,
-      schema,
-      tables,
-      createdAt,
-      includesKey: 'key' in header,
-      isSigned,
-      images: stored,
-    };
-    return { path, facts, remove };
+    const facts = { bytes, sha256, schema, tables, createdAt, isSigned, images: stored };
+    return { path, facts: { ...facts, includesKey: 'key' in header }, remove };
   } catch (error) {
     remove();
     throw error;

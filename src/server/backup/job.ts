@@ -19,7 +19,7 @@ import { bringToDisk } from '../../lib/disk.ts';
 import type { S3Access } from '../../lib/file-store.ts';
 import { unlessAborted } from '../../lib/public-fetch.ts';
 import { randomToken } from '../../lib/text.ts';
-import { DAY_MS } from '../../lib/time.ts';
+import { DAY_MS, unlessAborted } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Config } from '../config.ts';
 import { databaseFile, lockFile, readSecretKey } from '../data-folder.ts';
@@ -95,12 +95,8 @@ export function asBackupError(error: unknown, what: string): BackupError {
   if (error instanceof BackupError) return error;
   const message = messageOf(error).replaceAll(/\s+/g, ' ');
   const isFull = ['ENOSPC', 'SQLITE_FULL'].includes(codeOf(error));
-  return new BackupError(
-    `${what}: ${isFull ? `the disk is full (${message}). Free up disk space` : message}`,
-    {
-      cause: error,
-    },
-  );
+  const reason = isFull ? `the disk is full (${message}). Free up disk space` : message;
+  return new BackupError(`${what}: ${reason}`, { cause: error });
 }
 
 /**
@@ -174,12 +170,8 @@ export async function describeBackupTrouble(
   const made = success === null ? 'There is no backup yet' : `The last good backup is from ${success.at}`;
   if (failure !== null) {
     const message = `The backup of ${failure.at} failed: ${failure.error}. ${made}`;
-    return {
-      message,
-      advice: `Fix the cause, then run: ${tidings} backup FILE`,
-      since: failure.at,
-      isFailed: true,
-    };
+    const advice = `Fix the cause, then run: ${tidings} backup FILE`;
+    return { message, advice, since: failure.at, isFailed: true };
   }
   if (success !== null && !isStore(success.file) && !existsSync(success.file)) {
     const message = `The last good backup, ${success.file}, is gone`;
@@ -285,32 +277,25 @@ export function backupJobs(
     }
   }
 
-  return [
-    {
-      name: 'backup',
-      effect: NO_BACKUP,
-      every: schedule,
-      async run(signal) {
-        const nextDue = Bun.cron.parse(schedule, clock.now());
-        let waitMs = 0;
-        for (let attempt = 0; ; attempt++) {
-          try {
-            if (waitMs > 0) await wait(waitMs, signal);
-            return await makeOne(signal);
-          } catch (error) {
-            if (signal.aborted) {
-              log.info({ job: 'backup' }, 'the backup was canceled because the server is stopping');
-              return;
-            }
-            waitMs = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0;
-            const isLate = nextDue === null || clock.now().getTime() + waitMs >= nextDue.getTime();
-            if (!(error instanceof StoreError) || isLate) throw error;
-            log.warn({ job: 'backup', err: error, waitMs }, 'the store failed; the backup will be retried');
-          }
-        }
-      },
-    },
-  ];
+  async function run(signal: AbortSignal): Promise<void> {
+    const nextDue = Bun.cron.parse(schedule, clock.now());
+    let waitMs = 0;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        if (waitMs > 0) await wait(waitMs, signal);
+        return await makeOne(signal);
+      } catch (error) {
+        if (signal.aborted)
+          return log.info({ job: 'backup' }, 'the backup was canceled because the server is stopping');
+        waitMs = RETRY_MS[Math.min(attempt, RETRY_MS.length - 1)] ?? 0;
+        const isLate = nextDue === null || clock.now().getTime() + waitMs >= nextDue.getTime();
+        if (!(error instanceof StoreError) || isLate) throw error;
+        log.warn({ job: 'backup', err: error, waitMs }, 'the store failed; the backup will be retried');
+      }
+    }
+  }
+
+  return [{ name: 'backup', effect: NO_BACKUP, every: schedule, run }];
 }
 
 function nameOf(at: Date, sequence: number): string {

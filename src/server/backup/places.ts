@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { codeOf, messageOf } from '../../lib/app-error.ts';
 import { bringToDisk } from '../../lib/disk.ts';
-import { type Bucket, openBucket, type S3Access } from '../../lib/file-store.ts';
+import { type Bucket, openBucket, type S3Access, splitPlace } from '../../lib/file-store.ts';
 import {
   type Backup,
   BackupError,
@@ -27,7 +27,6 @@ export function splitTarget(target: string): { place: string; name: string } {
   return { place, name };
 }
 
-/** A place for backups: a folder, or a bucket and a prefix. */
 export type Place = ReturnType<typeof folderPlace>;
 
 /** `place`: a folder, or `s3://bucket/prefix`. */
@@ -141,8 +140,8 @@ function openPrefix(place: string, access: S3Access | undefined): { bucket: Buck
   if (access === undefined) {
     throw new BackupError(`${place} needs BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY`);
   }
-  const [name = '', ...folders] = place.slice('s3://'.length).split('/').filter(Boolean);
-  return { bucket: openBucket(name, access), prefix: folders.map((folder) => `${folder}/`).join('') };
+  const { name, prefix } = splitPlace(place);
+  return { bucket: openBucket(name, access), prefix };
 }
 
 /** An error of the store, as one line that names what it was about. */

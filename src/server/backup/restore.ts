@@ -27,7 +27,6 @@ interface RestoreOptions {
   dataDir: string;
   /** A path, or `s3://bucket/key`. */
   file: string;
-  /** `SECRET_KEY`, where it is set. */
   secretKey?: string | undefined;
   /** Replaces a database that is there, which is kept beside it. */
   force?: boolean;
@@ -202,7 +201,6 @@ function requireOwnSchema(database: string, file: string): void {
   );
 }
 
-/** Writes the rows of `unpacked` to `rebuilt`, and checks them. */
 function rebuild(unpacked: string, rebuilt: string, file: string): void {
   try {
     rebuildFromRows(unpacked, rebuilt);

@@ -24,7 +24,6 @@ import { publicAddresses } from '../../readers/public/model.ts';
 import { changePublication, readPublication } from '../../readers/public/service.ts';
 import posts from './posts.json' with { type: 'json' };
 
-/** The provider of the demo's repository. */
 const DEMO_PROVIDER = 'github';
 
 const DEMO_REPOSITORY = 'acme/rocket';
@@ -88,10 +87,8 @@ export async function openDemo(
 }
 
 /** Lines to read and to paste. */
-export function describeDemo(
-  { organization: { id, name }, publication, key }: Demo,
-  publicUrl: string,
-): string {
+export function describeDemo({ organization, publication, key }: Demo, publicUrl: string): string {
+  const { id, name } = organization;
   const { page } = publicAddresses(publication, publicUrl);
   const list = `${publicUrl}/v1/${id}/posts`;
   const curl = `curl -H "Authorization: Bearer ${key}"`;
@@ -169,11 +166,8 @@ ${titles}
 }
 
 async function createDemo(deps: Pick<Deps, 'db' | 'clock' | 'ids' | 'log' | 'actor'>) {
-  const organization = await createOrganization(deps, {
-    id: DEMO_ORGANIZATION,
-    name: 'Acme Rockets',
-    plan: 'free',
-  });
+  const demo = { id: DEMO_ORGANIZATION, name: 'Acme Rockets', plan: 'free' } as const;
+  const organization = await createOrganization(deps, demo);
   const now = deps.clock.now().getTime();
   const written = await Promise.all(
     demoPosts.map(async ({ daysAgo, ...post }, index) => {

@@ -21,11 +21,7 @@ type Asked = Pick<Patient, 'clock' | 'fetch' | 'isOffline' | 'isFull' | 'key'> &
 };
 
 /** Opens everything that is to be examined, and creates nothing. `close` closes it. */
-export async function admit({
-  flags,
-  environment,
-  ...asked
-}: Asked): Promise<{ patient: Patient; close(): Promise<void> }> {
+export async function admit({ flags, environment, ...asked }: Asked) {
   const { config, problems } = examineConfig(flags, environment);
   const { dataDir, secretKey, database } = config;
   const folder = dataDir === null ? null : resolve(dataDir);

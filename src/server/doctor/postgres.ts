@@ -113,16 +113,11 @@ export const postgresChecks = {
   }),
 
   durability: onPostgres(({ postgres: { facts } }) => {
-    const isOff = {
-      synchronous_commit: facts.synchronousCommit,
-      fsync: facts.fsync,
-      full_page_writes: facts.fullPageWrites,
-    };
-    const off = Object.entries(isOff).flatMap(([name, value]) => (value === 'off' ? [`${name}=off`] : []));
+    const { synchronousCommit: synchronous_commit, fsync, fullPageWrites: full_page_writes } = facts;
+    const settings = Object.entries({ synchronous_commit, fsync, full_page_writes });
+    const off = settings.flatMap(([name, value]) => (value === 'off' ? [`${name}=off`] : []));
     return off.length === 0
-      ? ok(
-          `A delivery is on the disk before it is acknowledged (synchronous_commit=${facts.synchronousCommit})`,
-        )
+      ? ok(`A delivery is on the disk before it is acknowledged (synchronous_commit=${synchronous_commit})`)
       : warning(
           `${off.join(', ')}: a crash of the database server can lose deliveries that were acknowledged`,
           'Set it to "on" in postgresql.conf or with ALTER DATABASE … SET',

@@ -43,13 +43,11 @@ export interface PlanInput {
 export interface PlannedDraft {
   /** Such as `release v2.4.0`; `OPEN` for the rolling draft. */
   subject: string;
-  /** Null when no event belongs in the draft. */
   material: Material | null;
   /** The `keysOf` its events. */
   eventKeys: string[];
   /** The time of its newest event. ISO 8601. */
   until: string;
-  /** A new post is a draft even if the trigger publishes. */
   draftOnly: boolean;
   /** A new post is published even if the trigger makes drafts. */
   publish: boolean;

@@ -117,7 +117,6 @@ export function trackerScopeOf(event: Event): string | null {
 
 export const isOfTracker = (scope: string) => scope.startsWith(PREFIX);
 
-/** The key of the notes for a release. */
 const noteKey = (releaseId: string) => `note ${releaseId}`;
 
 /** A release of a tracker is a draft of its own: its notes or, without notes, its issues. */

@@ -53,7 +53,6 @@ interface Options {
   needsFiles: boolean;
 }
 
-/** The windows that may have changes since then. */
 export async function readWindows(options: Options): Promise<Windows> {
   const { branch, since, events, ranges, divides, needsFiles } = options;
   const [earlier, later] = await Promise.all([

@@ -89,7 +89,6 @@ export function forgejoApi(
   };
 }
 
-/** The body that changes a hook. */
 export const hookBody = ({ url, events }: HookSettings) => ({
   active: true,
   branch_filter: '*',
@@ -98,7 +97,6 @@ export const hookBody = ({ url, events }: HookSettings) => ({
   config: { url, content_type: 'json' },
 });
 
-/** The body that creates a hook. */
 export function newHookBody<Type extends 'forgejo' | 'gitea'>(type: Type, settings: HookSettings) {
   const { config, ...body } = hookBody(settings);
   return { ...body, type, config: { ...config, secret: settings.secret } };
