@@ -122,13 +122,7 @@ async function record(deps: Deps, integrationId: string, read: readonly News[], 
 }
 
 /** False for what a webhook delivered, or an earlier reading brought. */
-async function take(
-  tx: WriteTx,
-  deps: Deps,
-  address: Address,
-  news: News,
-  durationMs: number,
-): Promise<boolean> {
+async function take(tx: WriteTx, deps: Deps, address: Address, news: News, durationMs: number) {
   const source = { integrationId: address.integration.id, repositoryId: null };
   const { event, action } = news;
   const known = await readHandOver(tx, source, event);

@@ -139,10 +139,8 @@ async function compareNow(deps: Deps, api: ProviderApi, hook: RecoveringHook): P
   const oldest = new Date(now.getTime() - keptMs).toISOString();
   const since = new Date(Math.max(Date.parse(from), Date.parse(oldest)));
   const list = await listSince(deps, api, hook, since, isSettled ? (recovery?.etag ?? null) : null);
-  const stillLost = lost.filter(
-    ({ deliveryId, deliveredAt }) =>
-      !hasArrived(deliveryId) && now.getTime() - Date.parse(deliveredAt) < LOST_MS,
-  );
+  const isRecent = (time: string) => now.getTime() - Date.parse(time) < LOST_MS;
+  const stillLost = lost.filter((each) => !hasArrived(each.deliveryId) && isRecent(each.deliveredAt));
   const lostIds = new Set(stillLost.map(({ deliveryId }) => deliveryId));
   const missing = list.compared.filter((each) => isMissed(each) && !lostIds.has(each.delivery.deliveryId));
   const wanted = missing.filter(({ delivery }) => !isExhausted(delivery));
@@ -199,11 +197,7 @@ async function listSince(
 }
 
 /** Finds out if the webhook is switched off or deleted. Asks once an hour while it is not. */
-async function look(
-  { clock }: Pick<Deps, 'clock'>,
-  api: ProviderApi,
-  hook: RecoveringHook,
-): Promise<Recovery> {
+async function look({ clock }: Deps, api: ProviderApi, hook: RecoveringHook): Promise<Recovery> {
   const { isOff = false, lookedAt = '' } = hook.recovery ?? {};
   const now = clock.now();
   if (!isOff && lookedAt > new Date(now.getTime() - LOOK_MS).toISOString()) return {};

@@ -1,7 +1,7 @@
-import { and, eq, inArray, ne, notInArray, type SQL, sql } from 'drizzle-orm';
-import type { ReadTx, WriteTx } from '../../db/engine.ts';
+import { and, eq, inArray, ne, notInArray, sql } from 'drizzle-orm';
+import { matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, integrations, repositories } from '../../db/schema/integrations.ts';
-import type { Ids } from '../lib/text.ts';
+import type { Deps } from '../people/deps.ts';
 import type { InstalledRepository } from '../providers/app.ts';
 import { insertPoll, listPolls } from './poll-store.ts';
 import type { Integration } from './store.ts';
@@ -27,22 +27,13 @@ export async function updateApp(
   await tx.update(apps).set(changes).where(eq(apps.integrationId, integrationId));
 }
 
-/** The id of the repository that the provider knows by this id. */
-export async function findRepositoryId(tx: ReadTx, integrationId: string, providerId: number) {
-  return findId(tx, integrationId, eq(repositories.providerId, providerId));
-}
-
-/** The same by `owner/name`, for samples. */
-export async function findRepositoryIdByName(tx: ReadTx, integrationId: string, fullName: string) {
-  return findId(tx, integrationId, eq(sql`lower(${repositories.fullName})`, fullName.toLowerCase()));
-}
-
-async function findId(tx: ReadTx, integrationId: string, filter: SQL): Promise<string | null> {
-  const row = await tx
-    .select({ id: repositories.id })
-    .from(repositories)
-    .where(and(eq(repositories.integrationId, integrationId), filter))
-    .get();
+/** `known`: the provider's id of the repository or, for samples, `owner/name`. */
+export async function findRepositoryId(tx: ReadTx, integrationId: string, known: number | string) {
+  const { id, providerId, fullName } = repositories;
+  const isIt =
+    typeof known === 'number' ? eq(providerId, known) : eq(sql`lower(${fullName})`, known.toLowerCase());
+  const isOwn = eq(repositories.integrationId, integrationId);
+  const row = await tx.select({ id }).from(repositories).where(and(isOwn, isIt)).get();
   return row?.id ?? null;
 }
 
@@ -57,7 +48,7 @@ export async function addInstalled(
   tx: WriteTx,
   { id, organizationId, type }: Pick<Integration, 'id' | 'organizationId' | 'type'>,
   installed: readonly InstalledRepository[],
-  { ids, now }: { ids: Ids; now: Date },
+  { ids, clock }: Pick<Deps, 'ids' | 'clock'>,
 ): Promise<{ added: string[]; skipped: string[] }> {
   const known = await tx
     .select({ providerId: repositories.providerId, fullName: repositories.fullName })
@@ -69,6 +60,7 @@ export async function addInstalled(
   const added = installed
     .filter((each) => !names.has(each.providerId) && !skipped.includes(each))
     .slice(0, Math.max(0, MAX_APP_REPOSITORIES - known.length));
+  const now = clock.now();
   const createdAt = now.toISOString();
   const isPolled = await staysPolled(tx, id);
   for (let at = 0; at < added.length; at += MAX_AT_ONCE) {
@@ -115,25 +107,19 @@ async function takenNames(
     .select({ name: sql<string>`lower(${repositories.fullName})` })
     .from(repositories)
     .innerJoin(integrations, eq(integrations.id, repositories.integrationId))
-    .where(
-      and(
-        eq(integrations.organizationId, organizationId),
-        eq(integrations.type, type),
-        ne(integrations.id, id),
-      ),
-    );
+    .where(and(matching(integrations, { organizationId, type }), ne(integrations.id, id)));
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Deletes repositories with their triggers. `providerIds`: these, or with `isKept` all but these. Returns their names. */
+/** Deletes these repositories with their triggers, or with `isKept` all but these. Returns their names. */
 export async function removeInstalled(
   tx: WriteTx,
   integrationId: string,
-  providerIds: readonly number[],
-  { isKept = false }: { isKept?: boolean } = {},
+  named: readonly InstalledRepository[],
+  { isKept = false } = {},
 ): Promise<string[]> {
-  const { providerId } = repositories;
-  const isChosen = isKept ? notInArray(providerId, [...providerIds]) : inArray(providerId, [...providerIds]);
+  const providerIds = named.map(({ providerId }) => providerId);
+  const isChosen = (isKept ? notInArray : inArray)(repositories.providerId, providerIds);
   const deleted = await tx
     .delete(repositories)
     .where(and(eq(repositories.integrationId, integrationId), isChosen))

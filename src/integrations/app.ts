@@ -7,6 +7,7 @@ import { APP_HOOK, type InstallationChange, type InstalledRepository, isAppApi }
 import { type IntegrationType, providerOf } from '../providers/index.ts';
 import { addInstalled, findSealedApp, insertApp, removeInstalled, updateApp } from './app-store.ts';
 import { insertHooks, updateHook } from './hook-store.ts';
+import { newHook } from './hooks.ts';
 import {
   changeIntegration,
   getIntegration,
@@ -47,17 +48,9 @@ export async function connectApp(
   const secret = sealSecret(deps, id, webhookSecret);
   const row = { id, organizationId, type, enabled: true, secret, createdAt };
   const hook = {
-    integrationId: id,
-    placeId: APP_HOOK,
-    placeName: app.slug,
-    repositoryId: null,
-    remoteId: APP_HOOK,
-    // Those of the manifest. The job compares them with what the triggers need.
-    events: [],
-    hasPresentSecret: true,
-    problem: null,
-    retryAt: null,
-    attempts: 0,
+    // Without events: the job compares those of the manifest with what the triggers need.
+    ...newHook(id, { id: APP_HOOK, name: app.slug }, null, clock.now()),
+    ...{ remoteId: APP_HOOK, hasPresentSecret: true, retryAt: null },
   };
   try {
     await db.write(
@@ -103,15 +96,9 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
   const { id: installationId = null, suspendedAt = null } = found ?? {};
   if (found !== null || !ofOwner)
     await changeIntegration(deps.db, id, (tx) => updateApp(tx, id, { installationId, suspendedAt }));
-  const none = {
-    isInstalled: found !== null,
-    isSuspended: suspendedAt !== null,
-    added: [],
-    removed: [],
-    skipped: [],
-  };
+  const state = { isInstalled: found !== null, isSuspended: suspendedAt !== null };
   // A suspended App may not read, and its repositories come back with it.
-  if (found === null || suspendedAt !== null) return none;
+  if (found === null || suspendedAt !== null) return { ...state, added: [], removed: [], skipped: [] };
   const { places, isCut } = await (await requireApi(deps, integration)).listPlaces();
   const installed = places.flatMap(({ providerId, name }) =>
     providerId === undefined ? [] : [{ providerId, fullName: name }],
@@ -122,24 +109,14 @@ export async function syncInstallation(deps: Deps, id: string, { ofOwner = false
     async (tx) => {
       // An installation has at least one repository: don't delete all triggers because of an empty list.
       const isDoubtful = isCut || installed.length === 0;
-      const removed = isDoubtful
-        ? []
-        : await removeInstalled(
-            tx,
-            id,
-            installed.map(({ providerId }) => providerId),
-            { isKept: true },
-          );
-      const { added, skipped } = await addInstalled(tx, integration, installed, {
-        ids: deps.ids,
-        now: deps.clock.now(),
-      });
+      const removed = isDoubtful ? [] : await removeInstalled(tx, id, installed, { isKept: true });
+      const { added, skipped } = await addInstalled(tx, integration, installed, deps);
       await recordRepositories(tx, deps, integration, added, removed);
       return { added, removed, skipped };
     },
     organization(integration.organizationId),
   );
-  return { ...none, ...changed };
+  return { ...state, ...changed };
 }
 
 type ChangeNeeds = Pick<Deps, 'ids' | 'clock' | 'log'>;
@@ -156,7 +133,6 @@ export async function applyChange(
 ): Promise<void> {
   const { id } = integration;
   const { installationId } = change;
-  const now = deps.clock.now();
   const known = (await findSealedApp(tx, id))?.installationId ?? null;
   if (known !== null && known !== installationId) return;
   // The events about the installation may arrive in any order, and it may be that of another account.
@@ -171,7 +147,7 @@ export async function applyChange(
       // It may have been installed again already.
       return requestLook(tx, id);
     case 'suspended':
-      return updateApp(tx, id, { suspendedAt: change.at ?? now.toISOString() });
+      return updateApp(tx, id, { suspendedAt: change.at ?? deps.clock.now().toISOString() });
     case 'unsuspended':
       return updateApp(tx, id, { suspendedAt: null });
     case 'repositories':
@@ -190,13 +166,8 @@ async function addAndRemove(
   installed: readonly InstalledRepository[],
   gone: readonly InstalledRepository[],
 ): Promise<void> {
-  const now = deps.clock.now();
-  const removed = await removeInstalled(
-    tx,
-    integration.id,
-    gone.map(({ providerId }) => providerId),
-  );
-  const { added } = await addInstalled(tx, integration, installed, { ids: deps.ids, now });
+  const removed = await removeInstalled(tx, integration.id, gone);
+  const { added } = await addInstalled(tx, integration, installed, deps);
   // A delivery of the provider makes the change, not a person here.
   await recordRepositories(tx, { ...deps, actor: SERVER }, integration, added, removed);
 }

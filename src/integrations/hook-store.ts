@@ -15,10 +15,9 @@ export type Hook = Omit<typeof hooks.$inferSelect, 'createdAt' | 'knownUntil' | 
 /** A hook that exists at the provider. */
 export type MadeHook = Hook & { remoteId: string };
 
-type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
+export type HookKey = Pick<Hook, 'integrationId' | 'placeId'>;
 
-const isHook = ({ integrationId, placeId }: HookKey) =>
-  and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
+export const isHook = ({ integrationId, placeId }: HookKey) => matching(hooks, { integrationId, placeId });
 
 /** Skips places that have a hook. Returns whether it inserted all. */
 export async function insertHooks(tx: WriteTx, rows: readonly Hook[], createdAt: string): Promise<boolean> {
@@ -126,26 +125,15 @@ export async function recordMade(
 
 /** True if a rotation is in progress, so that the provider may still sign with the previous secret. */
 export async function isBeingRotated(tx: ReadTx, integrationId: string, now: Date): Promise<boolean> {
-  const isPending = and(
-    isNotNull(hooks.remoteId),
-    eq(hooks.hasPresentSecret, false),
-    isNull(hooks.problem),
-    gt(hooks.retryAt, now.getTime()),
-  );
-  const pending = tx
-    .select()
-    .from(hooks)
-    .where(and(eq(hooks.integrationId, integrationId), isPending));
-  return (await pending.get()) !== undefined;
+  const { remoteId, problem, retryAt } = hooks;
+  const isWaiting = and(isNotNull(remoteId), isNull(problem), gt(retryAt, now.getTime()));
+  const isPending = and(matching(hooks, { integrationId, hasPresentSecret: false }), isWaiting);
+  return (await tx.select().from(hooks).where(isPending).get()) !== undefined;
 }
 
 /** Deletes hooks of an integration, at one place or at all. Returns them as they were. */
 export async function deleteHooks(tx: WriteTx, integrationId: string, placeId?: string): Promise<Hook[]> {
-  const isAtPlace = placeId === undefined ? undefined : eq(hooks.placeId, placeId);
-  return await tx
-    .delete(hooks)
-    .where(and(eq(hooks.integrationId, integrationId), isAtPlace))
-    .returning(columns);
+  return await tx.delete(hooks).where(matching(hooks, { integrationId, placeId })).returning(columns);
 }
 
 /** Hooks that differ from the desired state because the provider refused or failed. */

@@ -45,20 +45,14 @@ export const HANDS_OFF_MS = 120_000;
 /** A hook to be created at the provider by a change that started at `startedAt`. */
 export function newHook(
   integrationId: string,
-  { id: placeId, name: placeName }: Place,
+  { id: placeId, name: placeName }: Pick<Place, 'id' | 'name'>,
   repositoryId: string | null,
   startedAt: Date,
 ): Hook {
-  const place = { integrationId, placeId, placeName, repositoryId };
   const retryAt = startedAt.getTime() + HANDS_OFF_MS;
   return {
-    ...place,
-    remoteId: null,
-    events: [],
-    hasPresentSecret: false,
-    problem: null,
-    retryAt,
-    attempts: 0,
+    ...{ integrationId, placeId, placeName, repositoryId, remoteId: null, events: [] },
+    ...{ hasPresentSecret: false, problem: null, retryAt, attempts: 0 },
   };
 }
 

@@ -12,7 +12,7 @@ import {
   or,
   sql,
 } from 'drizzle-orm';
-import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { isDue, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, integrations, polls, repositories } from '../../db/schema/integrations.ts';
 import { DAY_MS, HOUR_MS } from '../lib/time.ts';
 import { isOfLive } from '../people/organization-store.ts';
@@ -127,10 +127,9 @@ export async function listSharing(
   const isSharing = hasToken
     ? eq(integrations.id, id)
     : and(
-        eq(integrations.type, type),
+        matching(integrations, { type, enabled: true }),
         isNull(integrations.token),
         isNull(apps.integrationId),
-        eq(integrations.enabled, true),
       );
   const rows = await tx
     .select({ id: polls.repositoryId })
@@ -158,11 +157,7 @@ export async function countPolls(tx: ReadTx): Promise<{ ok: number; failing: num
     .from(polls)
     .innerJoin(integrations, eq(integrations.id, polls.integrationId))
     .where(
-      and(
-        eq(integrations.enabled, true),
-        eq(integrations.isPolled, true),
-        isOfLive(integrations.organizationId),
-      ),
+      and(matching(integrations, { enabled: true, isPolled: true }), isOfLive(integrations.organizationId)),
     )
     .get();
   const { all = 0, failing = 0 } = row ?? {};

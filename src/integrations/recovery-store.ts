@@ -1,9 +1,9 @@
 import { and, asc, eq, getTableColumns, isNotNull, isNull, or, sql } from 'drizzle-orm';
-import { isDue, type ReadTx, type WriteTx } from '../../db/engine.ts';
+import { isDue, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { apps, hooks, integrations } from '../../db/schema/integrations.ts';
 import { isOfLive } from '../people/organization-store.ts';
 import { DEDUP_WINDOW_MS } from './deliveries/store.ts';
-import type { MadeHook } from './hook-store.ts';
+import { type HookKey, isHook, type MadeHook } from './hook-store.ts';
 
 type Row = typeof hooks.$inferSelect;
 
@@ -14,16 +14,10 @@ export type RecoveringHook = MadeHook & Pick<Row, 'createdAt' | 'knownUntil' | '
 
 export type RecoveryChanges = Partial<Pick<Row, 'knownUntil' | 'recoverAt' | 'recovery'>>;
 
-type HookKey = Pick<Row, 'integrationId' | 'placeId'>;
-
-const isHook = ({ integrationId, placeId }: HookKey) =>
-  and(eq(hooks.integrationId, integrationId), eq(hooks.placeId, placeId));
-
 /** Hooks of enabled integrations with a token or an App that are due, the longest due first. `now` null: all, as at a start. */
 export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey): Promise<RecoveringHook[]> {
   const { recoverAt } = hooks;
-  const { enabled, isPolled, token } = integrations;
-  const hasAccess = or(isNotNull(token), isNotNull(apps.integrationId));
+  const hasAccess = or(isNotNull(integrations.token), isNotNull(apps.integrationId));
   const rows = await tx
     .select(getTableColumns(hooks))
     .from(hooks)
@@ -32,8 +26,7 @@ export async function listRecovering(tx: ReadTx, now: Date | null, key?: HookKey
     .where(
       and(
         isNotNull(hooks.remoteId),
-        eq(enabled, true),
-        eq(isPolled, false),
+        matching(integrations, { enabled: true, isPolled: false }),
         isOfLive(integrations.organizationId),
         hasAccess,
         now === null ? undefined : isDue(recoverAt, now.getTime()),

@@ -17,7 +17,7 @@ import {
   changing,
   dialectOf,
   integration as integrationKey,
-  prepared,
+  matching,
   type ReadTx,
   type Storage,
   type WriteTx,
@@ -93,8 +93,7 @@ export async function deleteRepository(tx: WriteTx, id: string): Promise<void> {
 
 /** Of one organization, or of all; oldest first. */
 export async function listIntegrations(tx: ReadTx, organizationId?: string): Promise<Integration[]> {
-  const { all, ofOrganization } = statements(tx);
-  return fromRows(await (organizationId === undefined ? all.all() : ofOrganization.all({ organizationId })));
+  return fromRows(await select(tx, matching(integrations, { organizationId })));
 }
 
 export async function hasIntegrations(tx: ReadTx): Promise<boolean> {
@@ -107,7 +106,7 @@ export async function countEnabled(tx: ReadTx): Promise<number> {
 
 /** Throws `IntegrationProblem` `integration_not_found`. */
 export async function getIntegration(tx: ReadTx, id: string): Promise<Integration> {
-  const [integration] = fromRows(await statements(tx).one.all({ id }));
+  const [integration] = fromRows(await select(tx, eq(integrations.id, id)));
   return integration ?? notFound(id);
 }
 
@@ -118,48 +117,24 @@ function select(tx: ReadTx, filter: SQL | undefined) {
   const hasToken = sql<boolean>`(${token} is not null or ${apps.integrationId} is not null)`.mapWith(Boolean);
   const { appId, slug, url, installationId, suspendedAt } = apps;
   const app = { appId, slug, url, installationId, suspendedAt };
-  const hasHooks = sql`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
-  const isManaged = sql<boolean>`${hasHooks}`.mapWith(Boolean);
+  const hasHooks = sql<boolean>`exists (select 1 from ${hooks} where ${hooks.integrationId} = ${id})`;
+  const isManaged = hasHooks.mapWith(Boolean);
+  const integration = { id, organizationId, type, enabled, hasToken, isManaged, isPolled, createdAt };
   return tx
-    .select({
-      integration: {
-        id,
-        organizationId,
-        type,
-        enabled,
-        hasToken,
-        isManaged,
-        isPolled,
-        createdAt,
-      },
-      app,
-      repository,
-    })
+    .select({ integration, app, repository })
     .from(integrations)
     .leftJoin(apps, eq(apps.integrationId, id))
     .leftJoin(repositories, eq(repositories.integrationId, id))
     .where(and(filter, isOfLive(organizationId)))
-    .orderBy(asc(createdAt), asc(id), asc(repositories.fullName))
-    .prepare();
+    .orderBy(asc(createdAt), asc(id), asc(repositories.fullName));
 }
 
-const statements = prepared((tx) => ({
-  all: select(tx, undefined),
-  ofOrganization: select(tx, eq(integrations.organizationId, sql.placeholder('organizationId'))),
-  one: select(tx, eq(integrations.id, sql.placeholder('id'))),
-}));
-
-function fromRows(rows: Awaited<ReturnType<ReturnType<typeof select>['all']>>) {
-  return [...Map.groupBy(rows, ({ integration }) => integration.id).values()].flatMap(
-    ([first, ...others]) => {
-      if (first === undefined) return [];
-      return {
-        ...first.integration,
-        app: first.app,
-        repositories: [first, ...others].flatMap(({ repository }) => repository ?? []),
-      };
-    },
-  );
+function fromRows(rows: Awaited<ReturnType<typeof select>>) {
+  return [...Map.groupBy(rows, ({ integration }) => integration.id).values()].flatMap((own) => {
+    const [first] = own;
+    const repositories = own.flatMap(({ repository }) => repository ?? []);
+    return first === undefined ? [] : { ...first.integration, app: first.app, repositories };
+  });
 }
 
 /** Ids of the integrations that only imported past releases: no webhook and no poll delivers new ones. */
@@ -174,25 +149,14 @@ export async function listHistoryOnly(
   const hasEntries = exists(tx.select().from(deliveries).where(eq(deliveries.integrationId, id)));
   // Entries of the log expire.
   const isReceived = sql`substr(${events.deliveryId}, 1, 4) <> 'his_'`;
-  const hasReceived = exists(
-    tx
-      .select()
-      .from(events)
-      .where(and(eq(events.integrationId, id), isReceived)),
-  );
+  const isOfIt = and(eq(events.integrationId, id), isReceived);
+  const hasReceived = exists(tx.select().from(events).where(isOfIt));
+  const isAmong = inArray(id, dialectOf(tx).listed(among.map((each) => each.id)));
+  const hasMore = [hasHooks, hasEntries, hasReceived].map((each) => not(each));
   const rows = await tx
     .select({ id })
     .from(integrations)
-    .where(
-      and(
-        inArray(id, dialectOf(tx).listed(among.map((each) => each.id))),
-        eq(isPolled, false),
-        hasHistory,
-        not(hasHooks),
-        not(hasEntries),
-        not(hasReceived),
-      ),
-    );
+    .where(and(isAmong, eq(isPolled, false), hasHistory, ...hasMore));
   return new Set(rows.map((row) => row.id));
 }
 
@@ -243,7 +207,7 @@ export async function requireUnconnected(
 ): Promise<void> {
   const placeIds = places.map(({ id }) => id).filter((id) => id !== ALL_PUBLIC_TEAMS);
   const names = placeIds.map((name) => name.toLowerCase());
-  const isOfOrganization = and(eq(integrations.organizationId, organizationId), eq(integrations.type, type));
+  const isOfOrganization = matching(integrations, { organizationId, type });
   const repository = await tx
     .select({ integrationId: integrations.id, place: repositories.fullName })
     .from(repositories)
@@ -301,13 +265,8 @@ export function newSecret(deps: Pick<Deps, 'secrets'>, integrationId: string) {
   return { secret, sealed: sealSecret(deps, integrationId, secret) };
 }
 
-/** The encrypted form of a webhook secret. */
-export function sealSecret(
-  { secrets }: Pick<Deps, 'secrets'>,
-  integrationId: string,
-  secret: string,
-): Buffer {
-  return secrets.seal(secret, contextOf(integrationId));
+export function sealSecret({ secrets }: Pick<Deps, 'secrets'>, id: string, secret: string): Buffer {
+  return secrets.seal(secret, contextOf(id));
 }
 
 /** The current secret. Throws `IntegrationProblem` `integration_not_found`, and `WrongSecretKey`. */
@@ -361,12 +320,14 @@ export async function listOtherSecrets(
   { id, organizationId }: Pick<ReceivingIntegration, 'id' | 'organizationId'>,
   limit: number,
 ): Promise<{ id: string; secrets: string[] }[]> {
+  const isOther = and(eq(integrations.organizationId, organizationId), ne(integrations.id, id));
+  const newestFirst = [desc(integrations.createdAt), desc(integrations.id)];
   const others = await deps.db.read((tx) =>
     tx
       .select()
       .from(integrations)
-      .where(and(eq(integrations.organizationId, organizationId), ne(integrations.id, id)))
-      .orderBy(desc(integrations.createdAt), desc(integrations.id))
+      .where(isOther)
+      .orderBy(...newestFirst)
       .limit(limit)
       .all(),
   );

@@ -183,7 +183,7 @@ export async function setToken(deps: Deps, id: string, text: string): Promise<Co
   const { hooks, before, auditId } = await changeIntegration(db, id, async (tx) => {
     const { token: before } = await getSealedIntegration(tx, id);
     await updateIntegration(tx, id, { token: sealed });
-    await deleteTokenState(tx, id);
+    await tx.delete(tokenStates).where(eq(integrationId, id));
     await insertHooks(tx, added, startedAt.toISOString());
     for (const { place, repositoryId } of targets) {
       if (repositoryId === null || place.providerId === undefined) continue;
@@ -249,19 +249,12 @@ export type TokenState = typeof tokenStates.$inferSelect;
 /** The enabled integrations with a token that the provider should be asked about, with its last state. */
 export async function listDueTokens(tx: ReadTx, now: Date, limit: number) {
   const { dueAt } = tokenStates;
-  const { id, organizationId, type } = integrations;
+  const { id, organizationId, type, enabled, token } = integrations;
   return tx
     .select({ id, organizationId, type, state: tokenStates })
     .from(integrations)
     .leftJoin(tokenStates, eq(tokenStates.integrationId, integrations.id))
-    .where(
-      and(
-        eq(integrations.enabled, true),
-        isNotNull(integrations.token),
-        isOfLive(organizationId),
-        isDue(dueAt, now.getTime()),
-      ),
-    )
+    .where(and(eq(enabled, true), isNotNull(token), isOfLive(organizationId), isDue(dueAt, now.getTime())))
     .orderBy(asc(dueAt), asc(integrations.id))
     .limit(limit)
     .all();
@@ -271,19 +264,9 @@ const { integrationId, ...changeable } = getTableColumns(tokenStates);
 
 /** Does nothing if the integration is gone. */
 export async function saveTokenState(tx: WriteTx, state: TokenState): Promise<void> {
-  const owner = await tx
-    .select({ id: integrations.id })
-    .from(integrations)
-    .where(eq(integrations.id, state.integrationId))
-    .get();
-  if (owner === undefined) return;
+  if ((await tx.$count(integrations, eq(integrations.id, state.integrationId))) === 0) return;
   const set = excluded(changeable);
   await tx.insert(tokenStates).values(state).onConflictDoUpdate({ target: integrationId, set });
-}
-
-/** Of a token that was replaced. */
-async function deleteTokenState(tx: WriteTx, id: string): Promise<void> {
-  await tx.delete(tokenStates).where(eq(integrationId, id));
 }
 
 // Asks providers about the tokens that people gave Tidings: a person has to replace one that expires or is refused.

@@ -67,21 +67,14 @@ export async function draftCompare(
   const range = await reader.listCommits(remote, base, head);
   const { length } = range.commits;
   if (length === 0) throw refused(`${head} of ${remote.fullName} has no commits that ${base} lacks.`);
-  if (range.isCut) {
-    const most = length.toLocaleString('en');
-    throw refused(
-      `${base}..${head} has more than ${most} commits, the most that Tidings reads. Choose a shorter range.`,
-    );
-  }
+  const most = `${length.toLocaleString('en')} commits, the most that Tidings reads`;
+  if (range.isCut) throw refused(`${base}..${head} has more than ${most}. Choose a shorter range.`);
   const prefixes = filters.path === undefined ? [] : (prefixesOf(filters.path) ?? []);
   const commits = await readCommits({ reader, remote, prefixes }, head, range);
   const merged = await listMergedBy(reader, remote, commits);
   const { fullName: repository, defaultBranch: branch } = remote;
-  const occurredAt =
-    commits
-      .flatMap(({ at }) => at ?? [])
-      .sort()
-      .at(-1) ?? '';
+  const times = commits.flatMap(({ at }) => at ?? []);
+  const occurredAt = times.sort().at(-1) ?? '';
   const point = { branch, repository, deliveryId: '', occurredAt };
   const all = inPaths(filters.path, { pushes: pushesOf(commits, point), pullRequests: merged });
   const pullRequests = all.pullRequests.filter(({ data }) => isOneOf(filters.label, ...data.labels));
@@ -109,10 +102,8 @@ export async function draftCompare(
 
 /** Throws `AppError` 400. */
 export function parseRange(text: string): { base: string; head: string } {
-  const [base = '', head = '', ...more] = text
-    .slice(0, MAX_RANGE_LENGTH)
-    .trim()
-    .split(/\.{2,3}/);
+  const given = text.slice(0, MAX_RANGE_LENGTH).trim();
+  const [base = '', head = '', ...more] = given.split(/\.{2,3}/);
   if (base !== '' && head !== '' && more.length === 0) return { base, head };
   throw invalidField('range', 'must be two tags, branches or commits, such as v1.2.0..v1.3.0');
 }

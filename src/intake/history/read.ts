@@ -43,11 +43,13 @@ const CLOCK_SKEW_MS = 300_000;
 
 /** Reads the next page, and records it and the place to go on in one transaction. */
 function readPage(deps: Deps, reading: Reading, history: History): Promise<void> {
-  const startedAt = deps.clock.now().toISOString();
-  const first: Cursor = { phase: 'releases', page: null, pages: '0', oldest: null, after: null, startedAt };
-  const cursor = cursorOf(history) ?? first;
+  const cursor = cursorOf(history) ?? startOf('releases', null, deps.clock.now());
   return (cursor.phase === 'releases' ? readReleases : readRequests)(deps, reading, history, cursor);
 }
+
+const startOf = (phase: Cursor['phase'], after: string | null, startedAt: Date): Cursor => ({
+  ...{ phase, after, page: null, pages: '0', oldest: null, startedAt: startedAt.toISOString() },
+});
 
 /** Records the page, also of releases that make no post: they divide the history of a branch. */
 async function readReleases(deps: Deps, reading: Reading, history: History, cursor: Cursor): Promise<void> {
@@ -100,14 +102,7 @@ async function readReleases(deps: Deps, reading: Reading, history: History, curs
     }
     await queueRuns(tx, deps, reading, history, oldest);
     if (waiting === null) return { ...read, ...ended(now) };
-    const requests: Cursor = {
-      phase: 'requests',
-      page: null,
-      pages: '0',
-      oldest: null,
-      after: waiting.after,
-      startedAt: now.toISOString(),
-    };
+    const requests = startOf('requests', waiting.after, now);
     return { ...read, read: read.found - waiting.events.length, cursor: requests };
   });
 }
@@ -227,17 +222,10 @@ export async function readDueHistories(deps: Deps, signal?: AbortSignal): Promis
 export async function readHistory(
   deps: Deps,
   id: string,
-  {
-    signal,
-    onPage,
-    maxPages = Number.POSITIVE_INFINITY,
-  }: {
-    signal?: AbortSignal | undefined;
-    onPage?: (history: History) => void;
-    maxPages?: number;
-  } = {},
+  options: { signal?: AbortSignal | undefined; onPage?: (history: History) => void; maxPages?: number } = {},
 ): Promise<void> {
   const { db, clock } = deps;
+  const { signal, onPage, maxPages = Number.POSITIVE_INFINITY } = options;
   const claim = () => {
     const now = clock.now();
     return db.write((tx) => claimHistory(tx, id, now, now.getTime() + CLAIM_MS), NONE);

@@ -5,7 +5,6 @@ import { getWithHooks } from '../../integrations/hook-store.ts';
 import {
   changeIntegration,
   getIntegration,
-  type Integration,
   listIntegrations,
   updateIntegration,
 } from '../../integrations/store.ts';
@@ -138,12 +137,9 @@ export async function startHistory(deps: Deps, request: HistoryRequest): Promise
 
 /** A span such as a year back names a later time when the same command runs again. */
 function isSameRequest(one: History, other: History): boolean {
-  const { publish, releases, since } = one;
-  const apart =
-    since !== null && other.since !== null
-      ? Math.abs(Date.parse(since) - Date.parse(other.since))
-      : Number(since !== other.since) * DAY_MS;
-  return publish === other.publish && releases === other.releases && apart < DAY_MS;
+  if (one.publish !== other.publish || one.releases !== other.releases) return false;
+  if (one.since === null || other.since === null) return one.since === other.since;
+  return Math.abs(Date.parse(one.since) - Date.parse(other.since)) < DAY_MS;
 }
 
 type Place = Pick<History, 'integrationId' | 'repositoryId'>;
@@ -204,15 +200,13 @@ export async function findConnected(
   { name, providerId }: { name: string; providerId?: number },
 ): Promise<Place | null> {
   const all = await db.read((tx) => listIntegrations(tx, organizationId));
-  const places = all
-    .filter((integration) => integration.type === type)
-    .flatMap(({ id, repositories }: Integration) =>
-      repositories.map((repository) => ({ integrationId: id, repository })),
-    );
+  const places = all.flatMap(({ id, type: of, repositories }) =>
+    of === type ? repositories.map((each) => ({ ...each, integrationId: id })) : [],
+  );
   const found =
-    places.find(({ repository }) => providerId !== undefined && repository.providerId === providerId) ??
-    places.find(({ repository }) => repository.fullName.toLowerCase() === name.toLowerCase());
-  return found ? { integrationId: found.integrationId, repositoryId: found.repository.id } : null;
+    places.find((each) => providerId !== undefined && each.providerId === providerId) ??
+    places.find((each) => each.fullName.toLowerCase() === name.toLowerCase());
+  return found ? { integrationId: found.integrationId, repositoryId: found.id } : null;
 }
 
 /** The token of an integration with webhooks manages them, so that another one cannot take its place. */

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, getTableColumns, sql } from 'drizzle-orm';
-import { isDue, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { isDue, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { histories, integrations } from '../../../db/schema/integrations.ts';
 import { findEvent, findSame, listReleases } from '../../drafting/events.ts';
 import { recordNewest } from '../../drafting/triggers/hand-over.ts';
@@ -62,32 +62,21 @@ const mayBeRead = (now: Date) => isDue(histories.dueAt, now.getTime(), MAX_WAIT_
 export async function listHistories(
   tx: ReadTx,
   organizationId: string,
-  { integrationId, limit = 20 }: { integrationId?: string | undefined; limit?: number } = {},
+  { limit = 20, ...filter }: { id?: string; integrationId?: string | undefined; limit?: number } = {},
 ): Promise<History[]> {
-  const rows = await tx
-    .select({ history: histories })
+  return tx
+    .select(getTableColumns(histories))
     .from(histories)
     .innerJoin(integrations, eq(integrations.id, histories.integrationId))
-    .where(
-      and(
-        eq(integrations.organizationId, organizationId),
-        integrationId === undefined ? undefined : eq(histories.integrationId, integrationId),
-      ),
-    )
+    .where(and(eq(integrations.organizationId, organizationId), matching(histories, filter)))
     .orderBy(desc(histories.createdAt), desc(histories.id))
     .limit(limit);
-  return rows.map(({ history }) => history);
 }
 
 /** Throws `AppError` 404, also for another organization's. */
 export async function getHistory(tx: ReadTx, organizationId: string, id: string): Promise<History> {
-  const found = await tx
-    .select({ history: histories })
-    .from(histories)
-    .innerJoin(integrations, eq(integrations.id, histories.integrationId))
-    .where(and(eq(integrations.organizationId, organizationId), eq(histories.id, id)))
-    .get();
-  if (found !== undefined) return found.history;
+  const [found] = await listHistories(tx, organizationId, { id });
+  if (found !== undefined) return found;
   throw new AppError(404, `There is no history ${id}`, { code: 'history_not_found' });
 }
 
@@ -229,18 +218,12 @@ export async function queueRuns(
   if (since === null) return;
   const releases = await listReleases(tx, integration.id, [repository.id]);
   const branches = [...new Set(releases.map(({ branch }) => branch))].sort();
-  for (const { id: triggerId, event, filters } of await listEnabledTriggers(
-    tx,
-    integration.id,
-    repository.id,
-  )) {
+  const triggers = await listEnabledTriggers(tx, integration.id, repository.id);
+  for (const { id: triggerId, event, filters } of triggers) {
     if (!kinds[event].isOfBranch) continue;
     for (const branch of branches.filter((each) => fitsOne(filters.branch, each))) {
-      await queueRun(
-        tx,
-        { triggerId, scope: branchScope(repository.id, branch), since, deliveryId },
-        clock.now(),
-      );
+      const run = { triggerId, scope: branchScope(repository.id, branch), since, deliveryId };
+      await queueRun(tx, run, clock.now());
     }
   }
 }

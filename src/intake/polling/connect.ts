@@ -91,17 +91,14 @@ export async function connectPolled(
     started.set(remote.providerId, await start(deps, reader, repository));
   }
   const all = [...started.values()];
-  const places = all.map(({ repository: { id, fullName } }) => ({ place: fullName, repositoryId: id }));
+  const places = placesOf(all);
   const [first] = places;
   if (first === undefined) throw new Error('no repository was read');
   await db.write(
     async (tx) => {
       // Again: another request may have connected one since.
-      await requireUnconnected(
-        tx,
-        row,
-        places.map(({ place }) => ({ id: place })),
-      );
+      const named = places.map(({ place }) => ({ id: place }));
+      await requireUnconnected(tx, row, named);
       const repositories = all.map(({ repository }) => repository);
       await insertIntegration(tx, row, repositories);
       await insertPolls(tx, deps, { id: integrationId, type, hasToken: token !== null }, all);
@@ -124,10 +121,7 @@ async function pollImported(deps: Deps, integration: Integration, token: string 
     const row = { ...repository, integrationId, createdAt: clock.now().toISOString() };
     started.push(await start(deps, reader, row));
   }
-  const places = started.map(({ repository: { id }, remote }) => ({
-    place: remote.fullName,
-    repositoryId: id,
-  }));
+  const places = placesOf(started);
   const [first] = places;
   if (first === undefined) throw new Error('an imported integration has a repository');
   await changeIntegration(db, integrationId, async (tx) => {
@@ -143,6 +137,9 @@ async function pollImported(deps: Deps, integration: Integration, token: string 
   });
   return { integrationId, repositoryId: first.repositoryId, places };
 }
+
+const placesOf = (started: readonly Awaited<ReturnType<typeof start>>[]): PolledPlace[] =>
+  started.map(({ repository, remote }) => ({ place: remote.fullName, repositoryId: repository.id }));
 
 /** They wait for their turn among all that share the limit of requests. */
 async function insertPolls(
@@ -165,22 +162,12 @@ export async function start(
   hasOldHook = false,
 ): Promise<{ repository: ReturnType<typeof newRepository>; remote: RemoteRepository; poll: Poll }> {
   const now = clock.now();
-  const { remote, seen } = await readRound(
-    { reader, log, now, needsFiles: false, findPushes: () => Promise.resolve([]) },
-    repository,
-    null,
-  );
+  const reading = { reader, log, now, needsFiles: false, findPushes: async () => [] };
+  const { remote, seen } = await readRound(reading, repository, null);
   const { id: repositoryId, integrationId } = repository;
-  const poll: Poll = {
-    repositoryId,
-    integrationId,
-    cursor: { seen, hasOldHook, budget: budgetOf(reader.budget) },
-    dueAt: now.getTime(),
-    polledAt: now.toISOString(),
-    problem: null,
-    attempts: 0,
-  };
-  return { repository, remote, poll };
+  const cursor = { seen, hasOldHook, budget: budgetOf(reader.budget) };
+  const polled = { cursor, dueAt: now.getTime(), polledAt: now.toISOString(), problem: null, attempts: 0 };
+  return { repository, remote, poll: { repositoryId, integrationId, ...polled } };
 }
 
 /** Adds a repository to a polled integration. Throws as `connectPolled` does. */

@@ -1,4 +1,4 @@
-import { changing, NONE, THROTTLES } from '../../../db/engine.ts';
+import { changing, NONE, THROTTLES, type WriteTx } from '../../../db/engine.ts';
 import { findEvents } from '../../drafting/events.ts';
 import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
@@ -76,23 +76,19 @@ async function takeRounds(
     { key: keyOf(type, organizationId), limit: perHour(allowance.organization) },
   ];
   const now = clock.now().getTime();
-  const take = async (tx: Parameters<Parameters<typeof db.write>[0]>[0]) => {
-    const stored = await findFullAt(
-      tx,
-      buckets.map(({ key }) => key),
-    );
-    const present = buckets.map((bucket) => ({
-      ...bucket,
-      fullAt: fullAgainAt(stored.get(bucket.key), bucket.limit, now, MAX_SKEW_MS),
-    }));
+  const keys = buckets.map(({ key }) => key);
+  const take = async (tx: WriteTx) => {
+    const stored = await findFullAt(tx, keys);
+    const present = buckets.map(({ key, limit }) => {
+      return { key, limit, fullAt: fullAgainAt(stored.get(key), limit, now, MAX_SKEW_MS) };
+    });
     const left = present.map(({ limit: { burst, everyMs }, fullAt }) =>
       Math.max(0, Math.floor(burst - (fullAt - now) / everyMs)),
     );
     const granted = Math.min(wanted, ...left);
-    const taken = present.map((each) => ({
-      ...each,
-      fullAt: Math.round(each.fullAt + granted * each.limit.everyMs),
-    }));
+    const taken = present.map(({ key, limit, fullAt }) => {
+      return { key, limit, fullAt: Math.round(fullAt + granted * limit.everyMs) };
+    });
     if (granted > 0) for (const { key, fullAt } of taken) await saveThrottle(tx, key, fullAt);
     const wait = Math.max(0, ...taken.map(({ limit, fullAt }) => waitMs(fullAt, limit, now)));
     return { granted, retryAt: new Date(now + Math.ceil(wait)) };
@@ -127,16 +123,14 @@ const WAIT_MS = 60_000;
 /** Polls the repositories that are due. `signal` ends it early, and aborts requests. */
 export async function pollDue(deps: Deps, signal?: AbortSignal): Promise<void> {
   const due = await deps.db.read((tx) => listDuePolls(tx, deps.clock.now(), MAX_DUE));
-  for (let at = 0; at < due.length && signal?.aborted !== true; at += AT_ONCE) {
-    await Promise.all(due.slice(at, at + AT_ONCE).map((each) => pollAgain(deps, each, signal)));
+  async function pollAgain({ repositoryId }: Poll): Promise<void> {
+    // Another round of this run may have postponed it since.
+    const poll = await deps.db.read((tx) => findPoll(tx, repositoryId, deps.clock.now()));
+    if (poll !== null) await pollRepository(deps, poll, signal);
   }
-}
-
-/** Polls one that was due. Another round of the same run may have postponed it since. */
-async function pollAgain(deps: Deps, { repositoryId }: Poll, signal: AbortSignal | undefined): Promise<void> {
-  const poll = await deps.db.read((tx) => findPoll(tx, repositoryId, deps.clock.now()));
-  if (poll === null) return;
-  await pollRepository(deps, poll, signal);
+  for (let at = 0; at < due.length && signal?.aborted !== true; at += AT_ONCE) {
+    await Promise.all(due.slice(at, at + AT_ONCE).map(pollAgain));
+  }
 }
 
 /** The outcome of polling a repository now. */
@@ -159,11 +153,8 @@ export async function pollNow(deps: Deps, integrationId: string): Promise<Polled
     polls: await listPolls(tx, integrationId),
   }));
   requirePolled(integration);
-  if (!integration.enabled) {
-    throw new AppError(409, `Integration ${integrationId} is disabled. Enable it first.`, {
-      code: 'integration_disabled',
-    });
-  }
+  const disabled = `Integration ${integrationId} is disabled. Enable it first.`;
+  if (!integration.enabled) throw new AppError(409, disabled, { code: 'integration_disabled' });
   const { granted, retryAt } = await takeRounds(deps, integration, polls.length);
   const problem = retryAt === null ? '' : describeLimit(integration, retryAt, deps.clock.now());
   if (granted === 0 && polls.length > 0 && retryAt !== null) {
@@ -196,10 +187,8 @@ function describeLimit(integration: Integration, retryAt: Date, now: Date): stri
 
 /** Throws `AppError` 409 `not_polled`. */
 export function requirePolled({ id, isPolled }: Pick<Integration, 'id' | 'isPolled'>): void {
-  if (isPolled) return;
-  throw new AppError(409, `Integration ${id} is not polled: a webhook delivers its events.`, {
-    code: 'not_polled',
-  });
+  const message = `Integration ${id} is not polled: a webhook delivers its events.`;
+  if (!isPolled) throw new AppError(409, message, { code: 'not_polled' });
 }
 
 type Result = Omit<Polled, 'repository'>;
@@ -213,7 +202,8 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
   });
   const { type, enabled } = integration;
   if (!enabled) {
-    await forget(deps, poll);
+    // Starts anew when the integration is enabled: events of the time before are not drafted.
+    await db.write((tx) => restartPoll(tx, poll, clock.now().getTime() + WAIT_MS), NONE);
     return { news: 0, problem: null };
   }
   try {
@@ -231,12 +221,6 @@ async function pollRepository(deps: Deps, poll: Poll, signal?: AbortSignal): Pro
   }
 }
 
-/** Starts anew when the integration is enabled: events of the time before are not drafted. */
-async function forget({ db, clock }: Deps, poll: Poll): Promise<void> {
-  const dueAt = clock.now().getTime() + WAIT_MS;
-  await db.write((tx) => restartPoll(tx, poll, dueAt), NONE);
-}
-
 /** Resolves to the number of news. Throws `ProviderProblem`, and `IntegrationProblem` `name_reused`. */
 async function pollOnce(
   deps: Deps,
@@ -251,16 +235,16 @@ async function pollOnce(
   const startedAt = performance.now();
   const { seen = null, webhookSince: since = null, hasOldHook = false } = poll.cursor ?? {};
   // Asked before the round: it then reads all that happened before the webhook delivered.
+  const { id: integrationId } = integration;
+  const { id: repositoryId } = subject;
   const isLast =
     since !== null &&
-    (await db.read((tx) => findWebhookDelivery(tx, integration.id, subject.id, since))) !== null;
-  const triggers = await db.read((tx) => listEnabledTriggers(tx, integration.id, subject.id));
+    (await db.read((tx) => findWebhookDelivery(tx, integrationId, repositoryId, since))) !== null;
+  const triggers = await db.read((tx) => listEnabledTriggers(tx, integrationId, repositoryId));
   const needsFiles = triggers.some(({ filters }) => filters.path !== undefined);
   const reader = await openReaderOf(deps, integration, signal);
   const findPushes = (keys: readonly string[]) =>
-    db.read((tx) =>
-      findEvents(tx, { integrationId: integration.id, repositoryId: subject.id }, 'push', keys),
-    );
+    db.read((tx) => findEvents(tx, { integrationId, repositoryId }, 'push', keys));
   const reading = { reader, log, now: clock.now(), needsFiles, findPushes };
   const round = await readRound(reading, subject, seen);
   const now = clock.now();
@@ -277,7 +261,7 @@ async function pollOnce(
   const news = await recordRound(deps, poll, round, changes, { isLast, durationMs });
   if (news !== null && !integration.isPolled)
     await db.write((tx) => recordReading(tx, poll, { news }, clock.now()), NONE);
-  if (news !== null && hasOldHook) await deleteOldHook(deps, integration, subject.id);
+  if (news !== null && hasOldHook) await deleteOldHook(deps, integration, repositoryId);
   return news ?? 0;
 }
 

@@ -211,13 +211,11 @@ async function readMerged(deps: RoundDeps, remote: RemoteRepository, seen: Seen 
     },
     news: fresh.map(({ news }) => news),
     commits: new Set(items.flatMap(({ news }) => mergeCommitOf(news.event) ?? [])),
-    notes: read?.isCut
-      ? [
-          `More than ${MAX_PAGES} pages of pull requests had changed: Tidings took the newest. Read the history for the others.`,
-        ]
-      : [],
+    notes: read?.isCut ? [CUT] : [],
   };
 }
+
+const CUT = `More than ${MAX_PAGES} pages of pull requests had changed: Tidings took the newest. Read the history for the others.`;
 
 const mergeCommitOf = (event: Event) => (event.type === 'pull_request' ? event.data.mergeCommitSha : null);
 
@@ -406,13 +404,8 @@ function eventIn(
 export function asEdit(source: Source, news: News): News {
   const { name, data, title, event } = news;
   const edit = { name, action: 'edited', data, repository: event.repository };
-  return {
-    ...news,
-    action: 'edited',
-    title: title.replace(/published$/, 'edited'),
-    event: eventIn(source, edit) ?? event,
-    isEdit: true,
-  };
+  const edited = { event: eventIn(source, edit) ?? event, title: title.replace(/published$/, 'edited') };
+  return { ...news, ...edited, action: 'edited', isEdit: true };
 }
 
 const latestOf = (times: readonly string[]) => times.toSorted().at(-1) ?? '';

@@ -59,11 +59,8 @@ export async function useWebhook(
     return [{ place: integration.app.slug, webhookUrl, hookId: APP_HOOK, hasPinged: null }];
   }
   const token = given === undefined ? await findToken(deps, integration) : requireToken(given);
-  if (token === null) {
-    throw new AppError(400, 'A token is needed to create the webhook. Without one, set it up by hand.', {
-      code: 'token_needed',
-    });
-  }
+  const needed = 'A token is needed to create the webhook. Without one, set it up by hand.';
+  if (token === null) throw new AppError(400, needed, { code: 'token_needed' });
   // The last rounds are read with it.
   if (given !== undefined) await requireReadable(await deps.openReader(integration.type, token), integration);
   const before = await mark(deps, id);

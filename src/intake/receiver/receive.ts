@@ -5,7 +5,7 @@ import { handOver, readHandOver } from '../../drafting/triggers/hand-over.ts';
 import { imageOwner } from '../../drafting/triggers/material.ts';
 import { UploadError } from '../../http/request.ts';
 import { applyChange } from '../../integrations/app.ts';
-import { findRepositoryId, findRepositoryIdByName } from '../../integrations/app-store.ts';
+import { findRepositoryId } from '../../integrations/app-store.ts';
 import {
   claimDelivery,
   claimedTitle,
@@ -320,10 +320,8 @@ async function readEvent(
   }
   const { id } = row.integration;
   const found = await deps.db.read(async (tx) => {
-    const repositoryId =
-      named.id === SAMPLE_REPOSITORY_ID
-        ? await findRepositoryIdByName(tx, id, named.fullName)
-        : await findRepositoryId(tx, id, named.id);
+    const isSample = named.id === SAMPLE_REPOSITORY_ID;
+    const repositoryId = await findRepositoryId(tx, id, isSample ? named.fullName : named.id);
     return repositoryId === null ? null : await findAddress(tx, id, repositoryId);
   });
   const { repository = null } = found ?? {};
@@ -331,11 +329,8 @@ async function readEvent(
     return { address, result: ignored(result.title, notConnected(named.fullName)), change: null };
   }
   const { id: repositoryId } = repository;
-  return {
-    address: { ...address, row: found, named: repositoryId, repository, repositoryId },
-    result,
-    change: null,
-  };
+  const own = { ...address, row: found, named: repositoryId, repository, repositoryId };
+  return { address: own, result, change: null };
 }
 
 const notConnected = (fullName: string) =>

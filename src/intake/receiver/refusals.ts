@@ -36,15 +36,8 @@ export class Refusal extends AppError {
   readonly log: { title: string; reason: string; data: Delivery['payload']['data']; kind: string };
 
   constructor(description: Description, cause?: unknown) {
-    const {
-      status,
-      message,
-      headers = {},
-      title = message,
-      reason,
-      data = null,
-      kind = message,
-    } = description;
+    const { status, message, headers = {}, title = message, reason } = description;
+    const { data = null, kind = message } = description;
     super(status, message, { headers, cause, isRefusal: true });
     this.log = { title, reason, data, kind };
   }

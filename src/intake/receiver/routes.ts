@@ -82,15 +82,10 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
     return json(await receive({ path, headers, isTooLarge, readBody: () => readUpload(request, limits) }));
   }
 
-  const withRepository = ({ request, params }: { request: Request; params: Arrival['path'] }) =>
-    respond(request, params);
-  const withoutRepositoryId = ({
-    request,
-    params,
-  }: {
-    request: Request;
-    params: Omit<Arrival['path'], 'repositoryId'>;
-  }) => respond(request, { ...params, repositoryId: undefined });
+  type Context<Params> = { request: Request; params: Params };
+  const withRepository = ({ request, params }: Context<Arrival['path']>) => respond(request, params);
+  const withoutRepositoryId = ({ request, params }: Context<Omit<Arrival['path'], 'repositoryId'>>) =>
+    respond(request, { ...params, repositoryId: undefined });
   // People paste URLs with a slash at the end.
   const hidden = { parse: 'none', detail: { hide: true } } as const;
 
@@ -121,10 +116,7 @@ export function webhooks(deps: ReceiverDeps, providers: readonly Provider[], bud
         ],
         requestBody: {
           required: true,
-          content: {
-            ...jsonBody(payload),
-            'application/x-www-form-urlencoded': { schema: form },
-          },
+          content: { ...jsonBody(payload), 'application/x-www-form-urlencoded': { schema: form } },
         },
         responses: webhookRefusals,
       },

@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, gte, min, or, sql } from 'drizzle-orm';
+import { and, asc, count, desc, eq, gte, isNotNull, min, or, sql } from 'drizzle-orm';
 import { excluded, isDue, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import {
   deliveries,
@@ -87,15 +87,12 @@ export async function readActivity(
 }
 
 async function findLastDelivery(tx: ReadTx, integrationId: string, repositoryId: string) {
+  const { createdAt: at, id, statusCode } = deliveries;
   const newest = tx
-    .select({
-      at: deliveries.createdAt,
-      repositoryId: deliveries.repositoryId,
-      statusCode: deliveries.statusCode,
-    })
+    .select({ at, repositoryId: deliveries.repositoryId, statusCode })
     .from(deliveries)
     .where(matching(deliveries, { integrationId, isPolled: false }))
-    .orderBy(desc(deliveries.createdAt), desc(deliveries.id))
+    .orderBy(desc(at), desc(id))
     .limit(MAX_ENTRIES)
     .as('newest');
   const isOfPlace = repositoryId === '' ? undefined : eq(newest.repositoryId, repositoryId);
@@ -109,9 +106,7 @@ async function findLastDelivery(tx: ReadTx, integrationId: string, repositoryId:
 
 /** Does nothing if the integration is gone. */
 export async function saveSilence(tx: WriteTx, row: typeof silences.$inferSelect): Promise<void> {
-  const isThere = eq(integrations.id, row.integrationId);
-  if ((await tx.select({ id: integrations.id }).from(integrations).where(isThere).get()) === undefined)
-    return;
+  if ((await tx.$count(integrations, eq(integrations.id, row.integrationId))) === 0) return;
   const { since, isProven, dueAt } = silences;
   const set = excluded({ since, isProven, dueAt });
   await tx
@@ -121,7 +116,7 @@ export async function saveSilence(tx: WriteTx, row: typeof silences.$inferSelect
 }
 
 export async function listSilent(tx: ReadTx, limit: number) {
-  const { id, organizationId, enabled, isPolled } = integrations;
+  const { id, organizationId } = integrations;
   const { since, isProven, repositoryId } = silences;
   return tx
     .select({
@@ -133,10 +128,9 @@ export async function listSilent(tx: ReadTx, limit: number) {
     .leftJoin(repositories, eq(repositories.id, repositoryId))
     .where(
       and(
-        eq(enabled, true),
-        eq(isPolled, false),
-        sql`${since} is not null`,
-        or(eq(repositoryId, ''), sql`${repositories.id} is not null`),
+        matching(integrations, { enabled: true, isPolled: false }),
+        isNotNull(since),
+        or(eq(repositoryId, ''), isNotNull(repositories.id)),
         isOfLive(organizationId),
       ),
     )

@@ -87,18 +87,14 @@ async function hasNews(
     if (head !== null && push === null) return true;
   }
   const now = clock.now();
-  const receivedAt = now.toISOString();
+  const from = { repository: repository.fullName, deliveryId: '', receivedAt: now.toISOString() };
   const settled = new Date(now.getTime() - LATE_MS).toISOString();
   const pages = [
     types.has('release') ? await reader.listReleases(repository) : null,
     types.has('pull_request') ? await reader.listMerged(repository) : null,
   ];
   for (const item of pages.flatMap((page) => page?.items ?? [])) {
-    const event = readableEventIn(provider, item, {
-      repository: repository.fullName,
-      deliveryId: '',
-      receivedAt,
-    });
+    const event = readableEventIn(provider, item, from);
     if (event === null || event.occurredAt <= lastAt || event.occurredAt > settled) continue;
     if ((await db.read((tx) => findSame(tx, source, event))) === null) return true;
   }

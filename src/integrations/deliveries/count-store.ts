@@ -1,5 +1,5 @@
-import { and, asc, count, eq, gt, gte, lt, lte, max, ne, type SQL, type SQLWrapper, sql } from 'drizzle-orm';
-import { prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, count, eq, gt, gte, lt, lte, max, ne, type SQLWrapper, sql } from 'drizzle-orm';
+import { matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { deliveries, deliveryClaims, deliveryCounts } from '../../../db/schema/integrations.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { DAY_MS } from '../../lib/time.ts';
@@ -28,11 +28,12 @@ export async function countDays(
   days: number,
 ): Promise<DayCounts[]> {
   const all = Array.from({ length: days }, (_, at) => dayOf(now.getTime() - (days - 1 - at) * DAY_MS));
-  const span = { organizationId, from: all[0], to: all.at(-1) };
-  const rows =
-    integrationId === undefined
-      ? await statements(tx).allDays.all(span)
-      : await statements(tx).days.all({ ...span, integrationId });
+  const { day, status, arrivals } = deliveryCounts;
+  const rows = await tx
+    .select({ day, status, arrivals: sum(arrivals) })
+    .from(deliveryCounts)
+    .where(and(matching(deliveryCounts, { organizationId, integrationId }), gte(day, all[0] ?? '')))
+    .groupBy(day, status);
   const byDay = Map.groupBy(rows, ({ day }) => day);
   return all.map((day) => ({
     day,
@@ -108,7 +109,8 @@ export async function foldPastCounts(
 
 /** The time of the newest entry of an integration; null without any. */
 export async function findLastDeliveryTime(tx: ReadTx, integrationId: string): Promise<string | null> {
-  return (await statements(tx).newest.get({ integrationId }))?.at ?? null;
+  const newest = tx.select({ at: max(deliveries.createdAt) }).from(deliveries);
+  return (await newest.where(eq(deliveries.integrationId, integrationId)).get())?.at ?? null;
 }
 
 /** The rate is taken over a week, so that a weekend does not mislead. */
@@ -131,7 +133,13 @@ export async function forecastLog(tx: ReadTx, organizationId: string, now: Date)
   const oldest = first?.at ?? null;
   const today = dayOf(now.getTime());
   const weekAgo = dayOf(now.getTime() - RATE_DAYS * DAY_MS);
-  const counted = await statements(tx).size.get({ organizationId, from: weekAgo, to: today });
+  const { day, entries: rows } = deliveryCounts;
+  const isOfWeek = sql`${day} >= ${weekAgo} and ${day} < ${today}`;
+  const counted = await tx
+    .select({ entries: sum(rows), ofWeek: sum(sql`case when ${isOfWeek} then ${rows} end`) })
+    .from(deliveryCounts)
+    .where(eq(deliveryCounts.organizationId, organizationId))
+    .get();
   const { entries = 0, ofWeek = 0 } = counted ?? {};
   const isYoung = oldest !== null && oldest >= weekAgo;
   const ageDays = isYoung ? Math.max(1, (now.getTime() - Date.parse(oldest)) / DAY_MS) : RATE_DAYS;
@@ -180,33 +188,4 @@ export async function countExpiredEntries(tx: ReadTx, asOf: Date): Promise<numbe
   return tx.$count(deliveries, lte(deliveries.expiresAt, asOf.getTime()));
 }
 
-const statements = prepared((db) => {
-  const { organizationId, integrationId, day, status, entries, arrivals } = deliveryCounts;
-  const sum = (what: SQLWrapper) => sql<number>`coalesce(sum(${what}), 0)`.mapWith(Number);
-  const isOrganization = eq(organizationId, sql.placeholder('organizationId'));
-  const [from, to] = [sql.placeholder('from'), sql.placeholder('to')];
-  const byDay = (isIntegration?: SQL) =>
-    db
-      .select({ day, status, arrivals: sum(arrivals) })
-      .from(deliveryCounts)
-      .where(and(isOrganization, isIntegration, gte(day, from), lte(day, to)))
-      .groupBy(day, status)
-      .prepare();
-  return {
-    days: byDay(eq(integrationId, sql.placeholder('integrationId'))),
-    allDays: byDay(),
-    size: db
-      .select({
-        entries: sum(entries),
-        ofWeek: sum(sql`case when ${day} >= ${from} and ${day} < ${to} then ${entries} end`),
-      })
-      .from(deliveryCounts)
-      .where(isOrganization)
-      .prepare(),
-    newest: db
-      .select({ at: max(deliveries.createdAt) })
-      .from(deliveries)
-      .where(eq(deliveries.integrationId, sql.placeholder('integrationId')))
-      .prepare(),
-  };
-});
+const sum = (what: SQLWrapper) => sql<number>`coalesce(sum(${what}), 0)`.mapWith(Number);

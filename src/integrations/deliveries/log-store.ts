@@ -182,12 +182,8 @@ function logFilters(
   const beside = and(isToo(deliveries.status, status), others);
   if (integration === undefined) return { within: eq(organizationId, organization), since, until, beside };
   const isOwn = isToo(organizationId, organization);
-  return {
-    within: eq(integrationId, integration),
-    since,
-    until,
-    beside: beside ? inOrder(beside, isOwn) : isOwn,
-  };
+  const both = beside ? inOrder(beside, isOwn) : isOwn;
+  return { within: eq(integrationId, integration), since, until, beside: both };
 }
 
 /** Both, the first one first: it reads an index, and the second one each entry that it lets through. */
@@ -237,15 +233,9 @@ export async function findPing(
   repositoryId: string | null,
   since: Date,
 ): Promise<LogPosition | null> {
-  const isPing = and(
-    matching(deliveries, {
-      integrationId,
-      repositoryId: repositoryId ?? undefined,
-      event: 'ping',
-      statusCode: 200,
-    }),
-    gte(deliveries.createdAt, since.toISOString()),
-  );
+  const place = { integrationId, repositoryId: repositoryId ?? undefined };
+  const isTaken = matching(deliveries, { ...place, event: 'ping', statusCode: 200 });
+  const isPing = and(isTaken, gte(deliveries.createdAt, since.toISOString()));
   const [ping] = await listEntries(tx, isPing, 1);
   return ping ?? null;
 }
@@ -257,16 +247,9 @@ export async function findWebhookDelivery(
   repositoryId: string | null,
   since: string,
 ): Promise<LogPosition | null> {
-  const isTakenSince = and(
-    matching(deliveries, {
-      integrationId,
-      repositoryId: repositoryId ?? undefined,
-      statusCode: 200,
-      isPolled: false,
-    }),
-    gte(deliveries.createdAt, since),
-    isNull(deliveries.replayOf),
-  );
+  const place = { integrationId, repositoryId: repositoryId ?? undefined };
+  const isTaken = matching(deliveries, { ...place, statusCode: 200, isPolled: false });
+  const isTakenSince = and(isTaken, gte(deliveries.createdAt, since), isNull(deliveries.replayOf));
   const entries = await listEntries(tx, isTakenSince, MAX_TESTS);
   return entries.find(({ headers }) => headers !== null && !isOwnTest(headers)) ?? null;
 }

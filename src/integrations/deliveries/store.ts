@@ -243,20 +243,18 @@ export async function countDelivery(tx: WriteTx, entry: NewDelivery, now: Date):
 
 /** Deletes at most `limit` expired rows. Returns the number deleted. */
 function deleteExpired(table: typeof deliveries | typeof deliveryClaims | typeof deliveryResults) {
-  const deletion = prepared((tx) => {
+  return async (tx: WriteTx, asOf: Date, limit: number): Promise<number> => {
     const { rowKey } = dialectOf(tx);
-    const isExpired = lte(table.expiresAt, sql.placeholder('asOf'));
+    const isExpired = lte(table.expiresAt, asOf.getTime());
     const expired = tx
       .select({ key: sql`${rowKey}` })
       .from(table)
       .where(isExpired)
-      .limit(sql.placeholder('limit'));
+      .limit(limit);
     // Checked again, because a delivery may renew its claim meanwhile: PostgreSQL before 18.1 keeps a row's old place.
     const isGone = and(isExpired, inArray(rowKey, expired));
-    return tx.delete(table).where(isGone).returning({ deleted: sql`1` }).prepare();
-  });
-  return async (tx: WriteTx, asOf: Date, limit: number): Promise<number> =>
-    (await deletion(tx).values({ asOf: asOf.getTime(), limit })).length;
+    return (await tx.delete(table).where(isGone).returning({ deleted: sql`1` })).length;
+  };
 }
 
 export const deleteExpiredClaims = deleteExpired(deliveryClaims);
@@ -279,27 +277,18 @@ const statements = prepared((db) => {
       ),
     )
     .limit(1);
+  const { id, organizationId, type, enabled, secret, previousSecret, previousSecretUntil } = integrations;
+  const { createdAt: _, ...repository } = getTableColumns(repositories);
   return {
     address: db
       .select({
         integration: {
-          id: integrations.id,
-          organizationId: integrations.organizationId,
-          type: integrations.type,
-          enabled: integrations.enabled,
-          secret: integrations.secret,
-          previousSecret: integrations.previousSecret,
-          previousSecretUntil: integrations.previousSecretUntil,
+          ...{ id, organizationId, type, enabled, secret, previousSecret, previousSecretUntil },
           plan: organizations.plan,
           /** Null without an App. */
           appId: apps.appId,
         },
-        repository: {
-          id: repositories.id,
-          fullName: repositories.fullName,
-          providerId: repositories.providerId,
-          integrationId: repositories.integrationId,
-        },
+        repository,
       })
       .from(integrations)
       .innerJoin(organizations, and(eq(organizations.id, integrations.organizationId), isLive))
