@@ -3,6 +3,7 @@ import { providers, sampleEvents, samplePayload, toEvent } from '../providers/in
 import { parseEvent } from '../providers/provider.ts';
 import type { Material, OwnTemplates, Shipped } from './store.ts';
 import { type Composer, threadedComposer } from './thread.ts';
+import { emptyMaterial } from './triggers/kinds/kind.ts';
 
 const REPOSITORY = 'acme/rocket';
 const NOW = new Date('2026-01-31T12:00:00.000Z');
@@ -22,22 +23,20 @@ export const checkTemplates = checkWith(threadedComposer());
 
 /** Material that has everything that an event can bring. */
 export function sampleMaterial(event: EventType): Material {
-  const isOfBranch = event === 'release' || event === 'push' || event === 'pull_request';
-  const issue = event === 'issue' ? sampleOf('issue') : null;
+  if (event === 'project') return { ...emptyMaterial, project: sampleOf('project') };
+  if (event === 'project_update') return { ...emptyMaterial, update: sampleOf('project_update') };
+  if (event === 'issue') {
+    const issue = sampleOf('issue');
+    return { ...emptyMaterial, issues: [issue], team: issue.data.team, inProject: issue.data.project };
+  }
   return {
-    repository: isOfBranch ? REPOSITORY : null,
-    branch: isOfBranch ? 'main' : null,
-    isDefaultBranch: true,
-    release: isOfBranch ? sampleOf('release') : null,
-    previousTag: isOfBranch ? 'v2.3.0' : null,
-    pushes: isOfBranch ? [sampleOf('push')] : [],
-    pullRequests: isOfBranch ? [sampleOf('pull_request')] : [],
-    issues: issue === null ? [] : [issue],
-    linked: [],
-    project: event === 'project' ? sampleOf('project') : null,
-    update: event === 'project_update' ? sampleOf('project_update') : null,
-    team: issue?.data.team ?? null,
-    inProject: issue?.data.project ?? null,
+    ...emptyMaterial,
+    repository: REPOSITORY,
+    branch: 'main',
+    release: sampleOf('release'),
+    previousTag: 'v2.3.0',
+    pushes: [sampleOf('push')],
+    pullRequests: [sampleOf('pull_request')],
   };
 }
 

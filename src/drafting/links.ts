@@ -73,15 +73,8 @@ export function versionOf(tag: string): string {
 }
 
 /** A change as the text of a list item, in Markdown: `**engine:** Quiet mode ([#12](https://…))`. */
-export function changeLine({
-  text,
-  markdown,
-  scope,
-  group,
-  isBreaking,
-  breakingNote,
-  references,
-}: Change): string {
+export function changeLine(change: Change): string {
+  const { text, markdown, scope, group, isBreaking, breakingNote, references } = change;
   // The note is followed by links, so its full stop goes.
   const note = breakingNote?.replace(/(?<![.])[.]$/, '') ?? null;
   const links = references.map(({ label, url }) =>

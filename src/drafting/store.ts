@@ -1,27 +1,5 @@
-import {
-  and,
-  count,
-  desc,
-  eq,
-  getTableColumns,
-  gte,
-  inArray,
-  lt,
-  min,
-  ne,
-  or,
-  type SQL,
-  sql,
-} from 'drizzle-orm';
-import {
-  dialectOf,
-  excluded,
-  matching,
-  placeholdersFor,
-  prepared,
-  type ReadTx,
-  type WriteTx,
-} from '../../db/engine.ts';
+import { and, count, desc, eq, gte, inArray, lt, min, ne, or, sql } from 'drizzle-orm';
+import { dialectOf, matching, type ReadTx, type WriteTx } from '../../db/engine.ts';
 import { events, integrations } from '../../db/schema/integrations.ts';
 import { posts } from '../../db/schema/posts.ts';
 import { drafts, triggers } from '../../db/schema/triggers.ts';
@@ -37,7 +15,7 @@ export type DraftRow = typeof drafts.$inferSelect;
 export type DraftName = Pick<DraftRow, 'triggerId' | 'scope' | 'subject'>;
 
 export async function findDraft(tx: ReadTx, name: DraftName): Promise<DraftRow | null> {
-  return (await statements(tx).find.get({ ...name })) ?? null;
+  return (await tx.select().from(drafts).where(isNamed(name)).get()) ?? null;
 }
 
 export async function findDraftOfPost(tx: ReadTx, postId: string): Promise<DraftRow | null> {
@@ -47,12 +25,15 @@ export async function findDraftOfPost(tx: ReadTx, postId: string): Promise<Draft
 /** The draft with this subject under another branch of the repository. */
 export async function findDraftOfRepository(
   tx: ReadTx,
-  name: DraftName,
+  { triggerId, scope, subject }: DraftName,
   repositoryId: string,
 ): Promise<DraftRow | null> {
-  const repository = { from: `${repositoryId} `, to: `${repositoryId}!` };
-  return (await statements(tx).findElsewhere.get({ ...name, ...repository })) ?? null;
+  const isElsewhere = and(ne(drafts.scope, scope), isOfRepository(repositoryId));
+  const isWanted = and(matching(drafts, { triggerId, subject }), isElsewhere);
+  return (await tx.select().from(drafts).where(isWanted).get()) ?? null;
 }
+
+const isOfRepository = (id: string) => and(gte(drafts.scope, `${id} `), lt(drafts.scope, `${id}!`));
 
 /** How many posts a trigger has made, deleted ones included. */
 export function countDrafts(tx: ReadTx, triggerId: string): Promise<number> {
@@ -80,8 +61,8 @@ export async function listPostsOfTrigger(
   { triggerId, repositoryId }: { triggerId: string; repositoryId: string },
   { status, limit }: { status?: Post['status']; limit: number },
 ): Promise<{ posts: Pick<Post, 'id' | 'title' | 'status' | 'createdAt'>[]; totalItems: number }> {
-  const isOfRepository = and(gte(drafts.scope, `${repositoryId} `), lt(drafts.scope, `${repositoryId}!`));
-  const isWanted = and(eq(drafts.triggerId, triggerId), isOfRepository, matching(posts, { status }));
+  const isOfPlace = and(eq(drafts.triggerId, triggerId), isOfRepository(repositoryId));
+  const isWanted = and(isOfPlace, matching(posts, { status }));
   const { id, title, createdAt } = posts;
   const isOfDraft = eq(posts.id, drafts.postId);
   const listed = await tx
@@ -106,16 +87,23 @@ export async function listPostsOfTrigger(
  */
 export async function readSources(
   tx: ReadTx,
-  scope: Pick<DraftRow, 'triggerId' | 'scope'>,
+  { triggerId, scope }: Pick<DraftRow, 'triggerId' | 'scope'>,
   subjects: readonly string[],
 ): Promise<ReadonlyMap<string, Pick<DraftRow, 'postId' | 'source'>>> {
-  const rows = await statements(tx).sources.all({ ...scope, subjects });
+  const { subject, postId, suggestion, source } = drafts;
+  const shown = sql<string | null>`case when ${suggestion} is null then ${source} end`;
+  const isOneOf = inArray(subject, dialectOf(tx).listed(subjects));
+  const rows = await tx
+    .select({ subject, postId, source: shown })
+    .from(drafts)
+    .where(and(matching(drafts, { triggerId, scope }), isOneOf));
   return new Map(rows.map(({ subject, ...draft }) => [subject, draft]));
 }
 
 /** Inserts the draft, or replaces its state. */
 export async function saveDraft(tx: WriteTx, row: DraftRow): Promise<void> {
-  await statements(tx).save.run({ ...row });
+  const target = [drafts.triggerId, drafts.scope, drafts.subject];
+  await tx.insert(drafts).values(row).onConflictDoUpdate({ target, set: row });
 }
 
 export async function renameDraft(
@@ -280,46 +268,6 @@ function parseEventKey(eventKey: string): { type: EventType; key: string } {
   const space = eventKey.indexOf(' ');
   return { type: eventKey.slice(0, space) as EventType, key: eventKey.slice(space + 1) };
 }
-
-const statements = prepared((tx) => {
-  const columns = getTableColumns(drafts);
-  const { triggerId, scope, subject, ...state } = columns;
-  const given = placeholdersFor(columns) as unknown as typeof drafts.$inferInsert;
-  const isSubject = matching(drafts, { triggerId: given.triggerId, subject: given.subject });
-  const all = (isWanted: SQL | undefined) => tx.select().from(drafts).where(isWanted).prepare();
-  const isElsewhere = [
-    ne(scope, given.scope),
-    gte(scope, sql.placeholder('from')),
-    lt(scope, sql.placeholder('to')),
-  ];
-  return {
-    find: all(and(isSubject, eq(scope, given.scope))),
-    findElsewhere: all(and(isSubject, ...isElsewhere)),
-    sources: tx
-      .select({
-        subject,
-        postId: drafts.postId,
-        source: sql<string | null>`case when ${drafts.suggestion} is null then ${drafts.source} end`,
-      })
-      .from(drafts)
-      .where(
-        and(
-          matching(drafts, { triggerId: given.triggerId, scope: given.scope }),
-          inArray(subject, dialectOf(tx).listed(sql.placeholder('subjects'))),
-        ),
-      )
-      .prepare(),
-    save: tx
-      .insert(drafts)
-      // Drizzle would write JSON's null.
-      .values({
-        ...given,
-        suggestion: sql`nullif(${sql.param(sql.placeholder('suggestion'), drafts.suggestion)}, 'null')`,
-      })
-      .onConflictDoUpdate({ target: [triggerId, scope, subject], set: excluded(state) })
-      .prepare(),
-  };
-});
 
 export type Shipped<Type extends EventType> = Extract<Event, { type: Type }>;
 

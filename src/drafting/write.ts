@@ -124,15 +124,8 @@ function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: str
   // A person who wrote the same text changed nothing.
   const isTouched = post.status === 'published' || ![row.writtenHash, hash].includes(hashOf(post));
   if (text === null || hash === null) return { outcome: isTouched ? 'kept' : 'removed' };
-  const asWritten = {
-    ...row,
-    ...settled,
-    writtenHash: hash,
-    eventKeys,
-    until,
-    source,
-    leftOut: draft.leftOut,
-  };
+  const { leftOut } = draft;
+  const asWritten = { ...row, ...settled, writtenHash: hash, eventKeys, until, source, leftOut };
 
   if (!isTouched) {
     const createdAt = post.isDateSet ? post.createdAt : earlier(until, now);

@@ -238,13 +238,8 @@ const push = defineEvent(
   (data: ReturnType<typeof pushData>) => {
     // A clock may be wrong, and a provider may deliver a push late; but no push is older than its newest commit.
     const times = [isoTime(data.pushedAt), isoTime(data.commits.at(-1)?.timestamp)];
-    return pushFacts(
-      data,
-      times
-        .filter((time) => time !== null)
-        .sort()
-        .reverse(),
-    );
+    const known = times.filter((time) => time !== null).sort();
+    return pushFacts(data, known.reverse());
   },
 );
 
@@ -255,14 +250,7 @@ export function pushFacts(
   toSubject: (message: string) => string = subjectOf,
 ): EventFacts {
   const after = pushed ?? commits.at(-1)?.id ?? '';
-  const commitOf = ({
-    id,
-    message,
-    author,
-    authorLogin,
-    url,
-    paths,
-  }: PushData['commits'][number]): Commit => {
+  const commitOf = ({ id, message, author, authorLogin, url, paths }: LoggedCommit): Commit => {
     const subject = cutLine(toSubject(message), MAX_SUBJECT_LENGTH);
     return {
       sha: id,
@@ -287,9 +275,10 @@ type PushData = {
   before: string | null;
   after: string | null;
   compareUrl: string | null;
-  commits: ReturnType<typeof readCommits>;
+  commits: LoggedCommit[];
   commitCount?: number;
 };
+type LoggedCommit = ReturnType<typeof readCommits>[number];
 
 const Branch = maybe(Type.Object({ ref: Maybe.Text }), 'a branch');
 

@@ -8,13 +8,8 @@ import { changeOfTitle } from './titles.ts';
 
 /** An issue's title tells of the problem, so its labels come first. */
 export function changeOfIssue(issue: EventData['issue']): Change {
-  const { identifier, url } = issue;
-  return changeOfTitle({
-    ...issue,
-    breaking: null,
-    reference: { label: identifier, url },
-    labelsFirst: true,
-  });
+  const reference = { label: issue.identifier, url: issue.url };
+  return changeOfTitle({ ...issue, breaking: null, reference, labelsFirst: true });
 }
 
 /**
@@ -54,20 +49,16 @@ function joined(entries: readonly Entry[], issue: Issue, named: readonly Issue[]
   const own = entries.map((entry) => {
     const title = withoutIdentifiers(entry.title, identifiers);
     const isTelling = title !== null && !isFromBranch(entry.title, identifiers);
-    return {
-      isTelling,
-      change: title === null || title === entry.title ? entry.change : entry.withTitle(title),
-    };
+    const change = title === null || title === entry.title ? entry.change : entry.withTitle(title);
+    return { isTelling, change };
   });
   const [first] = own;
   if (first === undefined) return [];
   const ofIssue = changeOfIssue(issue);
-  const all = joinChanges(
-    first.change,
-    own.slice(1).map(({ change }) => change),
-  );
-  const groups: GroupName[] = [...own.map(({ change }) => change.group), ofIssue.group];
-  const scopes = new Set(own.map(({ change }) => change.scope));
+  const changes = own.map(({ change }) => change);
+  const all = joinChanges(first.change, changes.slice(1));
+  const groups: GroupName[] = [...changes.map(({ group }) => group), ofIssue.group];
+  const scopes = new Set(changes.map(({ scope }) => scope));
   return {
     ...withIssues(all, named),
     text: own.length === 1 && first.isTelling ? all.text : ofIssue.text,

@@ -248,6 +248,17 @@ export function byTime(a: Timed, b: Timed): number {
   return compare(a.occurredAt, b.occurredAt) || compare(a.key, b.key);
 }
 
+/** How many items pass, where all that do come first. By binary search. */
+export function countFirst<Item>(items: readonly Item[], passes: (item: Item) => boolean): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (passes(items[middle] as Item)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -21,11 +21,9 @@ type Deed = { made: Made; makes: boolean };
 /** How many changes one entry may take back. A history that takes back itself would grow without an end. */
 const MAX_DEEDS = 200;
 
+/** The last deed on each change. */
 const unique = (deeds: readonly Deed[]): Deed[] =>
-  Array.from(new Map(deeds.map(({ made, makes }) => [made, makes])), ([made, makes]) => ({
-    made,
-    makes,
-  })).slice(0, MAX_DEEDS);
+  [...new Map(deeds.map((deed) => [deed.made, deed])).values()].slice(0, MAX_DEEDS);
 
 /** A title without the numbers that merges add to it. */
 const plain = (title: string) => title.replace(/(?: \(#\d{1,9}\))+$/, '').trim();

@@ -264,11 +264,8 @@ async function withoutTaken(
   const merges = events.flatMap(({ type, data }) =>
     type === 'push' ? data.after : type === 'pull_request' ? (data.mergeCommitSha ?? []) : [],
   );
-  const taken = await readTaken(
-    tx,
-    roundupId,
-    merges.map((sha) => `commit ${sha}`),
-  );
+  const mergeKeys = merges.map((sha) => `commit ${sha}`);
+  const taken = await readTaken(tx, roundupId, mergeKeys);
   const own = new Set(rows.flatMap(({ key, event }) => (key.startsWith('commit ') ? [] : event)));
   const whole = events.filter(
     (event) =>

@@ -70,10 +70,8 @@ async function renameRelease(
   await tx.delete(drafts).where(isDraft(newSubject));
   const renamed = (keys: readonly string[]) => keys.map((key) => (key === subject ? newSubject : key));
   for (const row of await tx.select().from(drafts).where(isDraft(subject))) {
-    const suggestion = row.suggestion && {
-      ...row.suggestion,
-      eventKeys: renamed(row.suggestion.eventKeys),
-    };
+    const { suggestion: old } = row;
+    const suggestion = old && { ...old, eventKeys: renamed(old.eventKeys) };
     await tx
       .update(drafts)
       .set({ subject: newSubject, eventKeys: renamed(row.eventKeys), suggestion })

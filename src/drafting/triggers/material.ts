@@ -215,9 +215,9 @@ const requestKey = (number: number) => `request ${number}`;
 /** A link came, and its issue may be completed later. */
 const awaitedKey = (issueId: string) => `linked ${issueId}`;
 
-const namesOf = ({ identifier, previousIdentifiers = [] }: Issue['data']) => [
+const namesOf = ({ identifier, previousIdentifiers: earlier = [] }: Issue['data']) => [
   identifier,
-  ...previousIdentifiers,
+  ...earlier,
 ];
 
 /** Plans the drafts again that name an issue, or that a link concerns, in the transaction of its delivery. */

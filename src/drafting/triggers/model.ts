@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { and, asc, eq, ne, type SQL, sql } from 'drizzle-orm';
-import { prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { and, asc, eq, ne, type SQL } from 'drizzle-orm';
+import { matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations } from '../../../db/schema/integrations.ts';
 import { triggers } from '../../../db/schema/triggers.ts';
 import { AppError } from '../../lib/app-error.ts';
@@ -256,13 +256,12 @@ export async function listTriggers(tx: ReadTx, owner: TriggerOwner): Promise<Tri
 export function isOwnedBy({ organizationId, integrationId }: TriggerOwner): SQL | undefined {
   return and(
     isOfLive(integrations.organizationId),
-    organizationId === undefined ? undefined : eq(integrations.organizationId, organizationId),
-    integrationId === undefined ? undefined : eq(integrations.id, integrationId),
+    matching(integrations, { organizationId, id: integrationId }),
   );
 }
 
 export async function findTrigger(tx: ReadTx, id: string): Promise<Trigger | null> {
-  const row = await statements(tx).byId.get({ id });
+  const row = await select(tx, and(eq(triggers.id, id), isOwnedBy({}))).get();
   return row === undefined ? null : toTrigger(row);
 }
 
@@ -282,25 +281,13 @@ function select(tx: ReadTx, filter: SQL | undefined) {
     .orderBy(asc(triggers.createdAt), asc(triggers.id));
 }
 
-function toTrigger({
-  trigger: { rule: _, ...trigger },
-  integration,
-}: {
-  trigger: typeof triggers.$inferSelect;
-  integration: typeof integrations.$inferSelect;
-}): Trigger {
+function toTrigger({ trigger, integration }: Awaited<ReturnType<typeof select>>[number]): Trigger {
+  const { rule: _, ...own } = trigger;
   return {
-    ...trigger,
+    ...own,
     organizationId: integration.organizationId,
     integrationType: integration.type,
     action: kinds[trigger.event].action,
     filters: trigger.filters as TriggerFilters,
   };
 }
-
-const statements = prepared((tx) => ({
-  byId: select(
-    tx,
-    and(eq(triggers.id, sql.placeholder('id')), isOfLive(integrations.organizationId)),
-  ).prepare(),
-}));

@@ -59,20 +59,17 @@ export async function planRun(
   const { events, upcoming } = withoutUpcoming(eventReader(tx, { ...source, triggerId }), trigger, now);
   const { filters } = trigger;
   const { since } = run;
-  const ranges = rangeReader(tx, source);
   const { choose } = piece;
+  const ranges = rangeReader(tx, source);
   const planned = await kind.plan({ filters, scope, since, events, drafts: known, ranges, choose });
   // Waits until the provider was asked once. If it cannot answer now, the draft is made by time, and again when it can.
   if (needsRange(kind, planned) && (await isRangeNew(tx, source, now, RANGE_WAIT_MS))) return 'wait';
   const placeOf = imagePlaceAt(trigger.integrationType, deps);
+  const plannedSubjects = planned.map(({ subject }) => subject);
   const [linked, copies, sources] = await Promise.all([
     withIssues(tx, trigger.organizationId, planned),
     readCopies(tx, { integrationId, placeOf }, planned, now),
-    readSources(
-      tx,
-      { triggerId, scope },
-      planned.map(({ subject }) => subject),
-    ),
+    readSources(tx, { triggerId, scope }, plannedSubjects),
   ]);
   if (copies === null) return 'wait';
   const drafts = linked.map((draft): SourcedDraft => {
@@ -182,15 +179,8 @@ export function keysSettledBy({ material, eventKeys }: PlannedDraft): string[] {
 }
 
 export function recipeOf(trigger: Trigger): Recipe {
-  const { id, integrationType, event, contentType, titleTemplate, bodyTemplate, filters } = trigger;
+  const { id: triggerId, integrationType: platform, event, contentType, filters } = trigger;
+  const { titleTemplate, bodyTemplate } = trigger;
   const entries = entryRulesOf(filters);
-  return {
-    triggerId: id,
-    platform: integrationType,
-    event,
-    contentType,
-    titleTemplate,
-    bodyTemplate,
-    entries,
-  };
+  return { triggerId, platform, event, contentType, titleTemplate, bodyTemplate, entries };
 }

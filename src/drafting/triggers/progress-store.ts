@@ -1,13 +1,12 @@
 import { and, eq, exists, gt, not, or, type SQLWrapper, sql } from 'drizzle-orm';
-import { matching, prepared, type ReadTx } from '../../../db/engine.ts';
+import { matching, type ReadTx } from '../../../db/engine.ts';
 import { deliveries, histories, hooks, integrations } from '../../../db/schema/integrations.ts';
 import { organizations } from '../../../db/schema/organizations.ts';
 import { postCounts } from '../../../db/schema/posts.ts';
 import { triggers } from '../../../db/schema/triggers.ts';
 
-/** One statement, for every page. */
-const progress = prepared((tx) => {
-  const organizationId = sql.placeholder('organizationId');
+/** The steps from a new organization to its first published post that are done. */
+export async function findProgress(tx: ReadTx, organizationId: string) {
   const one = { one: sql`1` };
   const isThere = (query: SQLWrapper) =>
     sql<boolean>`case when ${exists(query)} then 1 else 0 end`.mapWith(Boolean);
@@ -22,7 +21,7 @@ const progress = prepared((tx) => {
     hasOwn(deliveries),
   );
   const hasPosts = and(eq(postCounts.organizationId, organizationId), gt(postCounts.count, 0));
-  return tx
+  const row = await tx
     .select({
       isConnected: isThere(tx.select(one).from(integrations).where(and(isOwn, isConnected))),
       hasDelivery: isThere(tx.select(one).from(deliveries).where(matching(deliveries, { organizationId }))),
@@ -43,12 +42,7 @@ const progress = prepared((tx) => {
     })
     .from(organizations)
     .where(eq(organizations.id, organizationId))
-    .prepare();
-});
-
-/** The steps from a new organization to its first published post that are done. */
-export async function findProgress(tx: ReadTx, organizationId: string) {
-  const row = await progress(tx).get({ organizationId });
+    .get();
   return (
     row ?? { isConnected: false, hasDelivery: false, hasTrigger: false, hasPost: false, hasPublished: false }
   );

@@ -1,10 +1,10 @@
 import { and, asc, eq, getTableColumns, gt, inArray, isNull, lt, notExists, sql } from 'drizzle-orm';
-import { dialectOf, isDue, matching, prepared, type ReadTx, type WriteTx } from '../../../db/engine.ts';
+import { dialectOf, isDue, matching, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { integrations, releaseRanges, repositories } from '../../../db/schema/integrations.ts';
 import { providerNames } from '../../integrations/words.ts';
 import { count } from '../../lib/text.ts';
 import { isOfLive } from '../../people/organization-store.ts';
-import type { Event } from '../../providers/events.ts';
+import type { Event, EventSource } from '../../providers/events.ts';
 import { eventReader, findEvent } from '../events.ts';
 import type { DraftRow } from '../store.ts';
 import { repositoryOf } from './kinds/branch.ts';
@@ -55,22 +55,25 @@ const isQueued = sql`${status} = 'queued'`;
 
 /** Queues the range of a release. One that is known stays; one that the provider could not tell gets another try. */
 export async function queueRange(tx: WriteTx, key: RangeKey, now: Date): Promise<void> {
-  const fresh = {
-    status: 'queued',
-    dueAt: now.getTime(),
-    attempts: 0,
-    problem: null,
-    createdAt: now.toISOString(),
-  } as const;
+  const { integrationId, repositoryId } = releaseRanges;
+  const fresh = queuedAt(now);
   await tx
     .insert(releaseRanges)
     .values({ ...key, ...fresh, previousTag: null, commits: null })
     .onConflictDoUpdate({
-      target: [releaseRanges.integrationId, releaseRanges.repositoryId, releaseRanges.tag],
+      target: [integrationId, repositoryId, tag],
       set: fresh,
-      setWhere: eq(releaseRanges.status, 'unknown'),
+      setWhere: eq(status, 'unknown'),
     });
 }
+
+const queuedAt = (now: Date) => ({
+  status: 'queued' as const,
+  dueAt: now.getTime(),
+  attempts: 0,
+  problem: null,
+  createdAt: now.toISOString(),
+});
 
 /** Asks again for the newest ranges of some repositories, because a filter needs more of them. */
 export async function requeueRanges(
@@ -84,13 +87,13 @@ export async function requeueRanges(
     const source = { integrationId, repositoryId };
     const heads = await listRanges(tx, source);
     const ofReleases = heads.filter((range) => pushOf(range) === null);
-    const newest = ofReleases.slice(-limit).map(({ tag }) => tag);
+    const newest = ofReleases.slice(-limit).map((range) => range.tag);
     if (newest.length === 0) continue;
-    const fresh = { status: 'queued', dueAt: now.getTime(), attempts: 0, problem: null } as const;
+    const isNewest = inArray(tag, dialectOf(tx).listed(newest));
     await tx
       .update(releaseRanges)
-      .set({ ...fresh, createdAt: now.toISOString() })
-      .where(and(isOf(source), inArray(releaseRanges.tag, dialectOf(tx).listed(newest))));
+      .set(queuedAt(now))
+      .where(and(isOf(source), isNewest));
   }
 }
 
@@ -167,20 +170,6 @@ export async function nextRangeDueAt(tx: ReadTx, source: RangeSource): Promise<n
   return row?.dueAt ?? null;
 }
 
-async function readCommits(
-  tx: ReadTx,
-  source: RangeSource,
-  tags: readonly string[],
-): Promise<ReadonlyMap<string, RangeCommit[]>> {
-  if (tags.length === 0) return new Map();
-  const { tag, commits } = releaseRanges;
-  const rows = await tx
-    .select({ tag, commits })
-    .from(releaseRanges)
-    .where(and(isOf(source), inArray(tag, dialectOf(tx).listed(tags))));
-  return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
-}
-
 export async function deleteRanges(tx: WriteTx, keys: readonly RangeKey[]): Promise<void> {
   for (const key of keys) await tx.delete(releaseRanges).where(isRange(key));
 }
@@ -197,62 +186,41 @@ export async function deleteOrphanedRanges(tx: WriteTx, _asOf: Date, limit: numb
   return orphans.length;
 }
 
-/** The ranges of these releases that are known or queued, without their commits. */
-async function readHeads(
-  tx: ReadTx,
-  source: RangeSource,
-  tags: readonly string[],
-): Promise<ReadonlyMap<string, RangeHead>> {
-  if (tags.length === 0) return new Map();
-  const rows = await statements(tx).heads.all({ ...source, tags });
-  return new Map(rows.map((row) => [row.tag, row]));
-}
-
 /** The ranges of a place; none outside a repository. */
-export function rangeReader(
-  tx: ReadTx,
-  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
-): RangeReader {
+export function rangeReader(tx: ReadTx, { integrationId, repositoryId }: EventSource): RangeReader {
   const source = { integrationId, repositoryId: repositoryId ?? '' };
+  const { commits } = releaseRanges;
+  const isOneOf = (tags: readonly string[]) => and(isOf(source), inArray(tag, dialectOf(tx).listed(tags)));
   return {
-    heads: (tags) => readHeads(tx, source, tags),
-    read: (tags) => readCommits(tx, source, tags),
+    async heads(tags) {
+      if (tags.length === 0) return new Map();
+      const rows = await tx.select(head).from(releaseRanges).where(isOneOf(tags));
+      return new Map(rows.map((row) => [row.tag, row]));
+    },
+    async read(tags) {
+      if (tags.length === 0) return new Map();
+      const rows = await tx.select({ tag, commits }).from(releaseRanges).where(isOneOf(tags));
+      return new Map(rows.flatMap((row) => (row.commits === null ? [] : [[row.tag, row.commits] as const])));
+    },
   };
 }
 
 /** The provider is still to be asked for the first time for a range that was queued at most so long before or after `now`. */
 export async function isRangeNew(
   tx: ReadTx,
-  { integrationId, repositoryId }: { integrationId: string; repositoryId: string | null },
+  { integrationId, repositoryId }: EventSource,
   now: Date,
   spanMs: number,
 ): Promise<boolean> {
-  const [from, to] = [-spanMs, spanMs].map((ms) => new Date(now.getTime() + ms).toISOString());
-  const source = { integrationId, repositoryId: repositoryId ?? '' };
-  return (await statements(tx).fresh.get({ ...source, from, to })) !== undefined;
+  const at = (ms: number) => new Date(now.getTime() + ms).toISOString();
+  const isFresh = and(isNull(problem), gt(createdAt, at(-spanMs)), lt(createdAt, at(spanMs)));
+  const isOfPlace = isOf({ integrationId, repositoryId: repositoryId ?? '' });
+  const fresh = tx
+    .select({ tag })
+    .from(releaseRanges)
+    .where(and(isOfPlace, isQueued, isFresh));
+  return (await fresh.limit(1).get()) !== undefined;
 }
-
-const statements = prepared((tx) => {
-  const isOfPlace = matching(releaseRanges, {
-    integrationId: sql.placeholder('integrationId'),
-    repositoryId: sql.placeholder('repositoryId'),
-  });
-  const isOneOf = inArray(tag, dialectOf(tx).listed(sql.placeholder('tags')));
-  const isFresh = and(
-    isNull(problem),
-    gt(createdAt, sql.placeholder('from')),
-    lt(createdAt, sql.placeholder('to')),
-  );
-  return {
-    heads: tx.select(head).from(releaseRanges).where(and(isOfPlace, isOneOf)).prepare(),
-    fresh: tx
-      .select({ tag })
-      .from(releaseRanges)
-      .where(and(isOfPlace, isQueued, isFresh))
-      .limit(1)
-      .prepare(),
-  };
-});
 
 const SUBJECT = 'release ';
 
@@ -277,9 +245,8 @@ async function findCutPush(
   const source = { integrationId: trigger.integrationId, repositoryId };
   const keys = eventKeys.filter((key) => key.startsWith(PUSH)).map((key) => key.slice(PUSH.length));
   if (keys.length === 0) return null;
-  for (const event of (
-    await eventReader(tx, { ...source, triggerId: trigger.id }).findAll('push', keys)
-  ).values()) {
+  const pushes = await eventReader(tx, { ...source, triggerId: trigger.id }).findAll('push', keys);
+  for (const event of pushes.values()) {
     if (event.type !== 'push' || event.data.total === undefined) continue;
     const { total, commits } = event.data;
     const size = `A push of ${count(total, 'commit')}`;

@@ -288,11 +288,8 @@ async function completePush(place: Place, range: DueRange, key: string): Promise
     const claimed = { event: newest, previous };
     await claimChanges(tx, range, claimed, await listSources(tx, integrationId), now);
     const { deliveryId, occurredAt: since } = newest;
-    for (const { id: triggerId, event, filters } of await listEnabledTriggers(
-      tx,
-      integrationId,
-      repositoryId,
-    )) {
+    const triggers = await listEnabledTriggers(tx, integrationId, repositoryId);
+    for (const { id: triggerId, event, filters } of triggers) {
       const kind = kinds[event];
       if (!kind.content.includes('push')) continue;
       if (kind.matches(filters, newest))

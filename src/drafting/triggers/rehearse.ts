@@ -16,6 +16,7 @@ import {
   type EventType,
   eventTypes,
 } from '../../providers/events.ts';
+import { byTime, countFirst } from '../changes/reached.ts';
 import type { LeftOut } from '../changes/rules.ts';
 import { sampleMaterial } from '../check.ts';
 import { eventReader, replaces } from '../events.ts';
@@ -104,14 +105,8 @@ async function planRehearsal({ db }: Needs, triggerId: string, span: Span) {
     const ranges = rangesOf({ db }, trigger.integrationId, repositoryId);
     for (const scope of [...scopes].sort()) {
       if (scope === null) continue;
-      const plan = await kinds[type].plan({
-        filters,
-        scope,
-        since: '',
-        events: reader,
-        drafts: noDrafts,
-        ranges,
-      });
+      const input = { filters, scope, since: '', events: reader, drafts: noDrafts, ranges };
+      const plan = await kinds[type].plan(input);
       const filled = plan.filter(({ material }) => material !== null);
       planned.push(...filled.map((draft) => ({ ...draft, scope })));
     }
@@ -321,6 +316,7 @@ function eventsInMemory(all: readonly Event[], arrivalFor: (event: Event) => Arr
     const event = known.get(`${type} ${key}`);
     return event === undefined ? null : arrivalFor(event);
   };
+  // As in the database.
   const events = [...known.values()].sort(byTime);
   const releases = new Map(
     events.flatMap(({ type, key: tag, branch, occurredAt, data }) =>
@@ -329,8 +325,9 @@ function eventsInMemory(all: readonly Event[], arrivalFor: (event: Event) => Arr
   );
   return {
     async list(types, { branch, after, until, arrived = false }) {
-      const start = after === undefined ? 0 : countUntil(events, after);
-      const end = until === undefined ? events.length : countUntil(events, until);
+      const countUntil = (time: string) => countFirst(events, ({ occurredAt }) => occurredAt <= time);
+      const start = after === undefined ? 0 : countUntil(after);
+      const end = until === undefined ? events.length : countUntil(until);
       return events
         .slice(start, end)
         .filter(
@@ -366,20 +363,3 @@ function eventsInMemory(all: readonly Event[], arrivalFor: (event: Event) => Arr
 
 const withKey = <Value>(key: string, value: Value | null | undefined): [string, Value][] =>
   value == null ? [] : [[key, value]];
-
-/** By time, then by key, as in the database. */
-function byTime(one: Event, other: Event): number {
-  if (one.occurredAt !== other.occurredAt) return one.occurredAt < other.occurredAt ? -1 : 1;
-  return one.key < other.key ? -1 : 1;
-}
-
-/** Counts the events until `time`. Binary search: a rehearsal calls this for each release. */
-function countUntil(events: readonly Event[], time: string): number {
-  let [low, high] = [0, events.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((events[middle]?.occurredAt ?? '') <= time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}

@@ -111,15 +111,9 @@ export async function settleRest(
   { closedKeys, open }: Readonly<Record<'closedKeys' | 'open', ReadonlySet<string>>>,
   now: Date,
 ): Promise<void> {
-  const other = isRolling ? 'unchanged' : 'waiting';
-  const result = {
-    closedKeys: [...closedKeys],
-    open: [...open],
-    own: `${event} %`,
-    other,
-    updatedAt: now.toISOString(),
-  };
-  await statements(tx).settleRest.run({ triggerId, scope, ...result });
+  const keys = { closedKeys: [...closedKeys], open: [...open], own: `${event} %` };
+  const result = { other: isRolling ? 'unchanged' : 'waiting', updatedAt: now.toISOString() };
+  await statements(tx).settleRest.run({ triggerId, scope, ...keys, ...result });
 }
 
 /**

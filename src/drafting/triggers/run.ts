@@ -6,6 +6,7 @@ import {
   posts as postsKey,
   type Storage,
   type WriteOptions,
+  type WriteTx,
   withLease,
 } from '../../../db/engine.ts';
 import { isSystemFailure, LeaseLost } from '../../../db/failures.ts';
@@ -186,12 +187,10 @@ const orderOf = (run: DueRun): WriteOptions => ({
 /** Throws the failure when the delay cannot be written. */
 async function delay({ deps: { db, clock }, run }: Work, failure: unknown): Promise<void> {
   const dueAt = new Date(clock.now().getTime() + SYSTEM_WAIT_MS);
+  // Try once: the failed work has waited for the lock already.
+  const options = { key: keyOf(run), giveUpMs: 0 };
   try {
-    // Try once: the failed work has waited for the lock already.
-    await db.write((tx) => delayRun(tx, run, shortMessageOf(failure), dueAt), {
-      key: keyOf(run),
-      giveUpMs: 0,
-    });
+    await db.write((tx) => delayRun(tx, run, shortMessageOf(failure), dueAt), options);
   } catch {
     throw failure;
   }
@@ -327,10 +326,8 @@ async function composeBatch(
     if (draft === undefined) break;
     try {
       const { material } = draft;
-      batch.push({
-        draft,
-        composition: material === null ? NOTHING : await compose(recipeOf(trigger), material),
-      });
+      const composition = material === null ? NOTHING : await compose(recipeOf(trigger), material);
+      batch.push({ draft, composition });
     } catch (error) {
       if (endsRun(error)) throw error;
       failures.push(error);
@@ -353,16 +350,11 @@ async function writeParts(
   for (let parts = [batch]; parts.length > 0; ) {
     const [part = [], ...rest] = parts;
     parts = rest;
-    const end = {
-      isLast: isLast && rest.length === 0,
-      mayEnd: failures.length === 0 && !progress.isClosed,
-      lease,
-    };
+    const mayEnd = failures.length === 0 && !progress.isClosed;
+    const end = { isLast: isLast && rest.length === 0, mayEnd, lease };
+    const write = (tx: WriteTx) => writeBatch(tx, deps, planned, part, written, end);
     try {
-      const step = await deps.db.write(
-        (tx) => writeBatch(tx, deps, planned, part, written, end),
-        orderOf(run),
-      );
+      const step = await deps.db.write(write, orderOf(run));
       for (const each of step.written) {
         written.set(each.subject, each);
         progress.isClosed ||= each.outcome === 'closed';

@@ -65,10 +65,9 @@ export async function writeBatch(
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
   const now = deps.clock.now();
   const waitsUntil = [...planned.upcoming.values()].sort()[0];
-  const ended =
-    waitsUntil === undefined
-      ? await finishRun(tx, run)
-      : await waitWithRun(tx, run, new Date(waitsUntil), now);
+  const ended = await (waitsUntil === undefined
+    ? finishRun(tx, run)
+    : waitWithRun(tx, run, new Date(waitsUntil), now));
   if (!ended) return { written, next: 'news' };
   lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
@@ -165,12 +164,8 @@ async function writeOne(
   const name = trigger.event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: trigger.id, name, address: null } } as const;
   const { outcome, postId, ...written } = await writeDraft(tx, asTrigger, given, stored);
-  if (
-    trigger.suggests &&
-    deps.assistant !== undefined &&
-    postId !== null &&
-    /^(?:crea|upda)ted$/.test(outcome)
-  ) {
+  const isSuggested = trigger.suggests && deps.assistant !== undefined;
+  if (isSuggested && postId !== null && ['created', 'updated'].includes(outcome)) {
     await queueWording(tx, deps, { postId, organizationId: trigger.organizationId, actorName: null });
   }
   const eventKeys = [...new Set([...written.eventKeys, ...keysSettledBy(draft)])];

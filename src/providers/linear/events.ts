@@ -171,13 +171,8 @@ const project = defineEvent(
   (payload) => {
     const { name, status } = payload.data;
     const state = { isCompleted: status?.type === 'completed', stateField: 'statusId' };
-    return changed(
-      payload,
-      'project',
-      projectData(payload),
-      state,
-      (happened) => `Project ${happened}: ${name}`,
-    );
+    const titled = (happened: string) => `Project ${happened}: ${name}`;
+    return changed(payload, 'project', projectData(payload), state, titled);
   },
   (data: ReturnType<typeof projectData>, action) => ({
     type: 'project',

@@ -6,6 +6,7 @@ import type { Material, ScopeDrafts, Shipped } from '../../store.ts';
 import type { TriggerFilters } from '../model.ts';
 import type { RangeCommit } from '../range-store.ts';
 import {
+  type Changes,
   draftOf,
   emptyDraft,
   inPaths,
@@ -34,7 +35,7 @@ async function graphChanges(
   events: EventReader,
   { commits, after, until }: Window,
   release: Shipped<'release'>,
-): Promise<{ pushes: Shipped<'push'>[]; pullRequests: Shipped<'pull_request'>[] } | null> {
+): Promise<Changes | null> {
   if (commits === null) return null;
   const shas = new Set(commits.map(({ sha }) => sha));
   const times = commits.flatMap(({ at }) => at ?? []).sort();
@@ -295,11 +296,6 @@ async function readArrived(
 /** The changes of the windows to plan, and more; with `arrived` only those that arrived while the trigger was enabled. */
 function listChanges(events: EventReader, branch: string, { after }: Windows, arrived = false) {
   return events.list(['push', 'pull_request'], { branch, after, arrived });
-}
-
-interface Changes {
-  pushes: Shipped<'push'>[];
-  pullRequests: Shipped<'pull_request'>[];
 }
 
 /** The changes of each window, oldest first. A push may bring commits of several. */

@@ -152,7 +152,7 @@ export function touches(patterns: readonly string[] | undefined, { paths }: Pick
   return paths.some((path) => fitsPath(patterns, path));
 }
 
-interface Changes {
+export interface Changes {
   pushes: Shipped<'push'>[];
   pullRequests: Shipped<'pull_request'>[];
 }

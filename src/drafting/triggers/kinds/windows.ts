@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../lib/time.ts';
 import type { Event, EventReader } from '../../../providers/events.ts';
+import { countFirst } from '../../changes/reached.ts';
 import type { RangeCommit, RangeHead, RangeReader } from '../range-store.ts';
 import { OPEN } from './kind.ts';
 
@@ -216,13 +217,8 @@ function placer(
   }
   /** The earliest window with a state of the branch that is newer than `time`. */
   const releasedAfter = (time: string) => {
-    let [low, high] = [0, states.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((states[middle]?.time ?? '') > time) low = middle + 1;
-      else high = middle;
-    }
-    return states[low - 1]?.earliest ?? Number.POSITIVE_INFINITY;
+    const newer = countFirst(states, (state) => state.time > time);
+    return states[newer - 1]?.earliest ?? Number.POSITIVE_INFINITY;
   };
   return ({ occurredAt }) => {
     const start = windows.findIndex(({ until }) => until === undefined || occurredAt <= until);

@@ -144,13 +144,8 @@ export const changes = {
     filterOf: (place) => ({ accessibleTeams: { some: teamFilter(place) } }),
     deliver({ trashed, ...project }, since) {
       const { status, completedAt } = project;
-      const about = {
-        stateField: 'statusId',
-        isCompleted: status.type === 'completed',
-        completedAt,
-        trashed,
-      };
-      return updateOf(project, about, since);
+      const isCompleted = status.type === 'completed';
+      return updateOf(project, { stateField: 'statusId', isCompleted, completedAt, trashed }, since);
     },
   }),
   ProjectUpdate: defineList('projectUpdates', {
