@@ -4,10 +4,9 @@ import { codeHost } from '../git-events.ts';
 import { repositoryName } from '../paths.ts';
 import { type Phrase, type Provider, signedBy } from '../provider.ts';
 import { samplesIn } from '../samples.ts';
-import { githubApps } from './app/support.ts';
+import { githubApps, webOf } from './app/support.ts';
 import { events } from './events.ts';
 import samples from './samples.json' with { type: 'json' };
-import { webOf } from './site.ts';
 
 /** Uploads to comments and notes. Their random id is the only way to find them. */
 const ATTACHMENT = /^\/user-attachments\/assets\/[0-9a-f]{8}-[0-9a-f-]{27}$/i;

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { refusals } from '../../../src/providers/github/api/client.ts';
 import { githubApi } from '../../../src/providers/github/api/index.ts';
-import { webOf } from '../../../src/providers/github/site.ts';
+import { webOf } from '../../../src/providers/github/app/support.ts';
 import { problemWith } from '../../../src/providers/host.ts';
 import { serviceAt } from '../../../src/providers/rest.ts';
 import { fixedClock } from '../../support/clock.ts';

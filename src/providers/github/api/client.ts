@@ -8,7 +8,7 @@ import {
   type Token,
 } from '../../host.ts';
 import { type ApiResponse, nextLink, serviceAt } from '../../rest.ts';
-import { webOf } from '../site.ts';
+import { webOf } from '../app/support.ts';
 import { type Repository, repositoryOf, words } from './responses.ts';
 
 /** Both parts of a repository's name as GitHub allows them, so that none can lead to another route. */

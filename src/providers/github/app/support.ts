@@ -15,7 +15,12 @@ import type {
   InstalledRepository,
 } from '../../app.ts';
 import { ignored, MalformedPayload, type Payload, processed, read } from '../../provider.ts';
-import { webOf } from '../site.ts';
+
+/** The site of an API such as `https://api.github.com`, `https://HOST/api/v3` or `https://api.SUB.ghe.com`. */
+export function webOf(baseUrl: string): string {
+  const { origin, protocol, host } = new URL(baseUrl);
+  return /^api\.(github\.com|[^.]+\.ghe\.com)$/.test(host) ? `${protocol}//${host.slice(4)}` : origin;
+}
 
 // The events about the installation of an App: docs.github.com/webhooks.
 
