@@ -96,7 +96,7 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     metrics: createMetrics(providers.map(({ id }) => id)),
     actor: SERVER,
     secrets,
-    fetch: (request: Request) => app.fetch(request),
+    fetch: (request: Request) => fetchFromApp(request),
     openProviderApi:
       overrides.openProviderApi ??
       (() => Promise.reject(new Error('this test has no stand-in for a provider'))),
@@ -111,16 +111,21 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     media: overrides.media ?? { files: null, whyOff: 'This test has no place for images', quotaBytes: 0 },
   };
   const deps = { ...base, keys: (overrides.keys ?? embeddedKeys)(base) };
-  const app = createApp(
-    {
-      ...deps,
-      compose: overrides.compose ?? (async (recipe, material) => composeDraft(recipe, material)),
-      ...(overrides.drawCard === undefined ? {} : { drawCard: overrides.drawCard }),
-      clientIpHeader: overrides.clientIpHeader,
-      organizationCreation: overrides.organizationCreation ?? 'owners',
-    },
-    overrides.providers,
-  );
+  // Made at the first request: tests of stores and services send none.
+  let app: ReturnType<typeof createApp> | null = null;
+  const fetchFromApp = (request: Request) => {
+    app ??= createApp(
+      {
+        ...deps,
+        compose: overrides.compose ?? (async (recipe, material) => composeDraft(recipe, material)),
+        ...(overrides.drawCard === undefined ? {} : { drawCard: overrides.drawCard }),
+        clientIpHeader: overrides.clientIpHeader,
+        organizationCreation: overrides.organizationCreation ?? 'owners',
+      },
+      overrides.providers,
+    );
+    return app.fetch(request);
+  };
   let postCount = 0;
 
   return {
@@ -128,10 +133,9 @@ export function createTestApp(overrides: Overrides = {}): TestApp {
     db,
     clock,
     logged,
-    // Elysia composes its handler when it is asked for it.
-    fetch: (request) => app.fetch(request),
+    fetch: fetchFromApp,
     async request(path, init) {
-      const response = await app.fetch(new Request(`http://localhost${path}`, init));
+      const response = await fetchFromApp(new Request(`http://localhost${path}`, init));
       await documented(overrides.providers).check(init?.method ?? 'GET', path, response.clone());
       return response;
     },
