@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import type { ReadTx } from '../../db/engine.ts';
 import { AppError, invalidField } from '../lib/app-error.ts';
 import { formatInZone, knownZone } from '../lib/time.ts';
-import { getOrganization } from '../people/organization-store.ts';
 import { askApproval } from '../posts/approval-requests.ts';
 import type { SourceFile } from '../posts/import/files.ts';
 import { MAX_FILE_BYTES } from '../posts/import/service.ts';

@@ -5,7 +5,7 @@ import type { ReadTx } from '../../db/engine.ts';
 import { hasSuggestionFor } from '../drafting/suggestions.ts';
 import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
-import { findOrganization, getOrganization } from '../people/organization-store.ts';
+import { findOrganization } from '../people/organization-store.ts';
 import { approvalOf } from '../posts/approval-requests.ts';
 import { listNames, MAX_PROBLEMS } from '../posts/import/files.ts';
 import { importFormats, isImportable } from '../posts/import/records.ts';
