@@ -208,7 +208,7 @@ const failures = {
   last_passkey: [
     409,
     ({ name }: Details) =>
-      `${name} requires a passkey, and this is your last one. Add another one first, then remove it.`,
+      `${name} requires a passkey, and this is your last one. Add another one first, then remove this one.`,
   ],
   no_second_factor: [409, 'Add a passkey to your own account first. You could no longer enter yourself.'],
   only_way_in: [

@@ -20,7 +20,7 @@ import { postForm } from '../submission.ts';
 import { LinkButton, Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';
 import { passkeyScript } from './passkey-form.tsx';
-import { fresh, newPasskeyForm, Passkeys, readPasskeys } from './passkeys.tsx';
+import { fresh, Passkeys, passkeyForms, readPasskeys } from './passkeys.tsx';
 import { PROVIDER, SIGN_IN } from './sign-in.tsx';
 
 const PATH = '/dashboard/~/account';
@@ -128,7 +128,7 @@ export const routes: readonly Page[] = [
     async (visit) => ({ ...redirect(PATH, 'Appearance saved.'), preferences: readAppearance(visit) }),
   ),
 
-  newPasskeyForm((visit, error) => showAccount(visit, { passkey: error })),
+  ...passkeyForms((visit, error) => showAccount(visit, { passkey: error })),
 
   post(`${PATH}/identities/unlink`, 'user', (visit) =>
     fresh(visit, async ({ deps, form }) => {

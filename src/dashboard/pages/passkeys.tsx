@@ -106,13 +106,6 @@ export const routes: readonly Page[] = [
     }
   }),
 
-  post(`${ACCOUNT}/passkeys/remove`, 'user', (visit) =>
-    fresh(visit, async ({ deps, user, sessionHash, form }) => {
-      await removePasskey(deps, user, form.get('id') ?? '', sessionHash);
-      return redirect(ACCOUNT, 'Passkey removed.');
-    }),
-  ),
-
   postForm(
     `${ACCOUNT}/passkeys/codes`,
     'user',
@@ -126,15 +119,26 @@ export const routes: readonly Page[] = [
   ),
 ];
 
-/** The form of a new passkey. `again`: shows the account page with the error. */
-export const newPasskeyForm = (again: (visit: UserVisit, error: AppError) => Promise<Answer>): Page =>
+/** The forms of passkeys. `again`: shows the account page with the error. */
+export const passkeyForms = (again: (visit: UserVisit, error: AppError) => Promise<Answer>): Page[] => [
   postForm(`${ACCOUNT}/passkeys`, 'user', NewPasskeyForm, again, (visit, { name }) =>
     fresh(visit, async ({ deps, user, sessionHash }) => {
       const answer = readAnswer(visit, contextOf.added(visit));
       const codes = await addPasskey(deps, user, { ...answer, name, sessionHash });
       return codes === null ? redirect(ACCOUNT, 'Passkey added.') : showCodes(codes, 'Passkey added');
     }),
-  );
+  ),
+
+  post(`${ACCOUNT}/passkeys/remove`, 'user', (visit) =>
+    fresh(visit, async ({ deps, user, sessionHash, form }) => {
+      await removePasskey(deps, user, form.get('id') ?? '', sessionHash);
+      return redirect(ACCOUNT, 'Passkey removed.');
+    }).catch((error) => {
+      if (error instanceof AppError && error.code === 'last_passkey') return again(visit, error);
+      throw error;
+    }),
+  ),
+];
 
 /** Asks for a passkey before a change that needs one, or when the last one was long ago. */
 export async function fresh(visit: UserVisit, work: (visit: UserVisit) => Promise<Answer>): Promise<Answer> {
@@ -247,7 +251,7 @@ async function showConfirm(visit: UserVisit, error?: AppError) {
       error,
     },
     <Factors {...{ to: CONFIRM, back: to, context: contextOf.confirm(visit), passkeys, error }} />,
-    <p>
+    <p class="after">
       <a href={ACCOUNT}>Your account</a>
     </p>,
   );
