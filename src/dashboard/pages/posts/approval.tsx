@@ -2,7 +2,6 @@ import { Type } from '@sinclair/typebox';
 import type { ComponentChildren } from 'preact';
 import { compareTexts } from '../../../drafting/suggestions.ts';
 import type { AppError } from '../../../lib/app-error.ts';
-import { capitalized } from '../../../lib/text.ts';
 import type { Member } from '../../../people/permission.ts';
 import {
   approvalOf,
@@ -154,10 +153,11 @@ function nameApprovers(approvers: readonly Member[], userId: string): string {
   if (approvers.length === 0) {
     return 'Nobody: every publisher and owner asked for it or wrote some of it. An owner can invite another publisher.';
   }
-  const names = approvers.map(({ id, email }) => (id === userId ? 'you' : email));
+  const own = approvers.toSorted((one, other) => Number(other.id === userId) - Number(one.id === userId));
+  const names = own.map(({ id, email }) => (id === userId ? 'You' : email));
   const shownNames = names.slice(0, 5);
   const more = names.length - shownNames.length;
-  return capitalized([...shownNames, ...(more > 0 ? [`${more} more`] : [])].join(' or '));
+  return [...shownNames, ...(more > 0 ? [`${more} more`] : [])].join(' or ');
 }
 
 /** For who asked. */
