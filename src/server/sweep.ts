@@ -39,7 +39,7 @@ import { BEAT_MS, listRuns } from '../integrations/uptime.ts';
 import { DAY_MS } from '../lib/time.ts';
 import { type AuditContext, deleteExpiredAudit, quote, recordAudit } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
-import { deleteExpiredFormMarks } from '../people/guard.ts';
+import { deleteExpiredFormMarks, deleteExpiredThrottles } from '../people/guard.ts';
 import { ORGANIZATION_TRASH_DAYS } from '../people/organization-store.ts';
 import { countExpiredSessions, deleteExpiredSessions } from '../people/store.ts';
 import { type CopyOptions, copyImages } from '../posts/media/copies.ts';
