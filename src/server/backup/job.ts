@@ -17,7 +17,6 @@ import { codeOf, messageOf } from '../../lib/app-error.ts';
 import { tidings } from '../../lib/build.ts';
 import { bringToDisk } from '../../lib/disk.ts';
 import type { S3Access } from '../../lib/file-store.ts';
-import { unlessAborted } from '../../lib/public-fetch.ts';
 import { randomToken } from '../../lib/text.ts';
 import { DAY_MS, unlessAborted } from '../../lib/time.ts';
 import type { Deps } from '../../people/deps.ts';
