@@ -225,7 +225,8 @@ async function importFiles(
   const failures: AppError[] = [];
   for (const path of files) {
     const progress = progressOf(terminal);
-    const onProgress = (done: number, of: number) => progress.show(`${path}: ${done} of ${of}`, { done, of });
+    const onProgress = (done: number, of: number) =>
+      progress.show(`${done} of ${of} in ${path}`, { done, of });
     const options = { ...flags, organizationId, scheduleZone: schedule && 'UTC' };
     try {
       const inside = listFolder(path);

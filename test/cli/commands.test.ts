@@ -372,7 +372,7 @@ describe('post', () => {
     const path = await write('posts.json', JSON.stringify(posts));
     const words = ['post', 'import', '--organization', 'acme', path];
     const watched = await cli(join(folder.path, 'data'), words, { isInteractive: true });
-    expect(watched.stderr).toContain(`${'█'.repeat(30)}  100 %  3 of 3`);
+    expect(watched.stderr).toContain(`${'█'.repeat(20)} 3 of 3 in `);
     expect(watched.stderr).toEndWith('\r\u001b[K');
     expect(watched.stdout).toBe(`${path}: 3 created, 0 updated, 0 unchanged\n`);
     await json('post', 'delete', 'one');

@@ -6,7 +6,7 @@ import { fillDashboard } from '../support/full-dashboard.ts';
 import { wrongWith, wrongWithFocus } from '../support/page-check.ts';
 import { openProviderPages, startProviders } from '../support/provider-pages.ts';
 import { rounds } from '../support/rounds.ts';
-import { assistantEnvironment, followFirst, pages } from '../support/screenshots.ts';
+import { askForApproval, assistantEnvironment, followFirst, pages, waiting } from '../support/screenshots.ts';
 import { type ServerProcess, startTidings } from '../support/server.ts';
 
 // Every page, light and dark, on a phone and on a wide screen: for everybody to read and to use by keyboard, within the
@@ -256,6 +256,19 @@ describe('full, with something to see:', () => {
       await press('Create new secret');
       await page.getByRole('heading', { name: 'New secret' }).waitFor();
       await expectFine(page);
+    },
+    PATIENCE_MS,
+  );
+
+  test(
+    'the posts that wait for approval, and the review of one',
+    async () => {
+      await askForApproval(dashboard.dataDir);
+      await open(waiting.path);
+      await expectFineByKeyboard();
+      expect(await followFirst(page, waiting.follow)).toBe(true);
+      await expectFineByKeyboard();
+      await cliJson(dashboard.dataDir, ['organization', 'set-approval', 'org_demo', 'off']);
     },
     PATIENCE_MS,
   );

@@ -27,7 +27,6 @@ export const assistantEnvironment = { AI_URL: 'http://127.0.0.1:9/v1', AI_MODEL:
 export const pages: { path: string; follow?: string }[] = [
   { path: 'start' },
   { path: 'posts', follow: 'posts/post_' },
-  { path: 'posts?approval=1', follow: '/approval' },
   { path: 'posts/~/new' },
   { path: 'posts/~/import' },
   { path: 'posts/~/export' },
@@ -53,6 +52,9 @@ export const pages: { path: string; follow?: string }[] = [
   { path: 'settings/audit' },
   { path: 'attention' },
 ];
+
+/** Where publishing needs a second person. */
+export const waiting = { path: 'posts?approval=1', follow: '/approval' };
 
 /** The public page: list, search, nothing found, and an address of no post. */
 const publicPaths = { list: '', search: '?q=rocket', none: '?q=zeppelin', missing: '/nope' };
@@ -102,7 +104,7 @@ async function shootAll(
   await page.goto(`${server.url}/dashboard/~/sign-in`);
   await shoot(page, `${kind}-sign-in`);
   const base = await setUp(page, server);
-  for (const { path, follow } of pages) {
+  for (const { path, follow } of [...pages, waiting]) {
     await page.goto(`${base}/${path}`);
     const name = path.replaceAll(/[~/?=&]+/g, '-');
     await shoot(page, `${kind}-${name}`);
@@ -137,11 +139,16 @@ async function withServer(
   }
 }
 
+/** Makes publishing need a second person, and asks one for the post of words that have no end. */
+export async function askForApproval(dataDir: string): Promise<void> {
+  await cliJson(dataDir, ['organization', 'set-approval', 'org_demo', 'on']);
+  await cliJson(dataDir, ['post', 'ask-approval', 'wide']);
+}
+
 /** Long titles, titles without spaces, from right to left, in other scripts, and more posts than a page holds. */
 async function addAwkward({ dataDir, server }: { dataDir: string; server: ServerProcess }): Promise<void> {
   await fillDashboard({ dataDir, server });
-  await cliJson(dataDir, ['organization', 'set-approval', 'org_demo', 'on']);
-  await cliJson(dataDir, ['post', 'ask-approval', 'wide']);
+  await askForApproval(dataDir);
   const titles = [
     'A title of ninety characters, which is about as long as the longest that people really write',
     'صواريخ أكمي: محركات أكثر هدوءًا وعودة أسرع إلى الأرض',

@@ -11,9 +11,9 @@ const DOCS = 'docs/sign-in.md';
 /** Checks that the identity provider knows this client, that it can lead back, and that the rules name organizations. */
 export const examineProvider: Check = async ({ config, db, clock, isOffline }) => {
   const { oidc, plainHosts, publicUrl, port } = config;
+  if (oidc === undefined) return null;
   if (oidc === null || plainHosts === null || publicUrl === null)
     return unchecked('an OIDC_* setting, ALLOW_HTTP or PUBLIC_URL');
-  if (oidc === undefined) return null;
   const unknown = db === null ? [] : await unknownOrganizations(db, oidc.rules);
   if (unknown.length > 0) {
     return warning(

@@ -115,7 +115,8 @@ export function startGithubApi(options: GithubApiOptions = {}): GithubApi {
     return new Response(text, { status: record.status, headers: { ...headers, ...type, ...requestId } });
   }
 
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: respond });
+  // A test may let a request wait.
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, idleTimeout: 0, fetch: respond });
   const url = `http://127.0.0.1:${server.port}${basePath}`;
   const limits: Limits = { anonymous: 60, token: 5000, perMinute: Number.POSITIVE_INFINITY };
   const budget = countRequests(limits, clock);

@@ -102,10 +102,9 @@ async function showApproval(visit: MemberVisit, error?: AppError) {
         otherwise={<a href={`${path}/versions`}>Open the version history</a>}
       />
     ),
-    <details>
-      <summary>Text in Markdown</summary>
+    <More label="Text in Markdown">
       <pre class="stored">{text.markdown}</pre>
-    </details>,
+    </More>,
     <div class="stack after">
       {mayApprove && (
         <Form
