@@ -220,11 +220,13 @@ describe('a network that swallows everything', () => {
     await expectNothingRecorded();
   }, 300_000);
 
-  test('costs one request when another machine took over the address', async () => {
+  test('costs at most one request when another machine took over the address', async () => {
     // All connections of the pool are open and idle.
     await Promise.all(Array.from({ length: 20 }, list));
     proxy.silenceAll();
-    await expectRefused(await list());
+    // A job may find out first.
+    const first = await list();
+    if (first.status !== 200) await expectRefused(first);
     expect((await list()).status).toBe(200);
     expect(await hooks.deliver(server.url, ping())).toBe(200);
   }, 300_000);
