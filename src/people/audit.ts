@@ -105,6 +105,11 @@ export interface Actor {
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
+/** What the server decides at somebody's request, whose address stays. */
+export function asServer(deps: AuditDeps): AuditDeps {
+  return { ...deps, actor: { ...SERVER, address: deps.actor.address } };
+}
+
 export function describeActor({ type, id, name }: Omit<Actor, 'address'>): string {
   switch (type) {
     case 'user':

@@ -1,5 +1,5 @@
 import type { ReadTx } from '../../db/engine.ts';
-import { AppError, invalidField, notFound } from '../lib/app-error.ts';
+import { AppError, invalidField } from '../lib/app-error.ts';
 import { cutLine } from '../lib/text.ts';
 import type { AuditDeps } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
@@ -18,7 +18,7 @@ import {
 import { type Approval, listApprovers } from './authorship.ts';
 import { isPublished, type OwnedPost, type Post } from './model.ts';
 import { setStatus } from './service.ts';
-import { getPost, readPost, recordPost, writeAbout, writePost } from './store.ts';
+import { getOwnedPost, getPost, recordPost, writeAbout, writePost } from './store.ts';
 import { markVersion, recordVersion } from './versions.ts';
 
 // What people do about the approval of a text: ask, withdraw, approve, decline. The newest request of a post counts.
@@ -35,8 +35,7 @@ export function askApproval(
   check?: (stored: OwnedPost) => void,
 ): Promise<Post> {
   return writeAbout(deps.db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+    const post = await getOwnedPost(tx, postId);
     check?.(post);
     if (post.status === 'published') throw isPublished();
     if (!(await rulesOf(tx, deps, post)).needsApproval) {
@@ -55,8 +54,7 @@ export function askApproval(
  */
 export function withdrawApproval(deps: AuditDeps, postId: string): Promise<boolean> {
   return writeAbout(deps.db, { postId }, async (tx) => {
-    const post = await readPost(tx, postId);
-    if (post === null) throw notFound('post', postId);
+    const post = await getOwnedPost(tx, postId);
     const approval = await findApproval(tx, postId);
     if (approval === null || (approval.state !== 'waiting' && approval.change === null)) return false;
     if (approval.askedById !== deps.actor.id) {
@@ -145,8 +143,7 @@ async function requireWaiting(
   hash: string,
   other?: Approval['state'],
 ): Promise<{ post: OwnedPost; approval: Approval }> {
-  const post = await readPost(tx, postId);
-  if (post === null) throw notFound('post', postId);
+  const post = await getOwnedPost(tx, postId);
   const { actor } = deps;
   const { organizationId } = post;
   const userId = actor.type === 'user' ? (actor.id ?? '') : '';

@@ -3,14 +3,14 @@ import { changingPosts, type ReadTx } from '../../../db/engine.ts';
 import { wordings } from '../../../db/schema/triggers.ts';
 import { getIntegration } from '../../integrations/store.ts';
 import { openReaderOf } from '../../integrations/token.ts';
-import { AppError, notFound } from '../../lib/app-error.ts';
+import { AppError } from '../../lib/app-error.ts';
 import type { PublicConnectOptions } from '../../lib/public-fetch.ts';
 import { count } from '../../lib/text.ts';
 import { type AuditDeps, quote, recordAudit, SERVER } from '../../people/audit.ts';
 import type { AssistantAccess, Deps } from '../../people/deps.ts';
 import { isOfLive } from '../../people/organization-store.ts';
 import type { OwnedPost } from '../../posts/model.ts';
-import { readPost } from '../../posts/store.ts';
+import { getOwnedPost, readPost } from '../../posts/store.ts';
 import { replaceRewrites } from '../../posts/suggestions.ts';
 import { ask, bodyOf, NoAnswer } from './ask.ts';
 import { check } from './check.ts';
@@ -22,8 +22,7 @@ import { findWording, queueWording, readAssistant, spend, type Wording } from '.
 /** For a person, who wants all entries worded again. Throws `AppError` 404 and 409. */
 export async function requestWording(deps: AuditDeps, { id, organizationId }: OwnedPost): Promise<void> {
   await deps.db.write(async (tx) => {
-    const post = await readPost(tx, id);
-    if (post === null) throw notFound('post', id);
+    const post = await getOwnedPost(tx, id);
     if (post.status !== 'draft') {
       const message = 'The post is published. Unpublish it to word it again';
       throw new AppError(409, message, { code: 'not_a_draft' });

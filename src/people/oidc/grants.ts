@@ -1,5 +1,5 @@
 import type { WriteTx } from '../../../db/engine.ts';
-import { type AuditDeps, SERVER } from '../audit.ts';
+import { type AuditDeps, asServer } from '../audit.ts';
 import { joinOrganization, recordMember, roleNoun } from '../members.ts';
 import { findOrganization } from '../organization-store.ts';
 import type { Role, User } from '../permission.ts';
@@ -63,7 +63,7 @@ export async function applyGrants(
   grants: readonly Grant[],
 ): Promise<void> {
   const has = await people.listOwnMemberships(tx, user.id);
-  const asRule = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
+  const asRule = asServer(deps);
   for (const { organizationId, role, byRule } of has) {
     const granted = grants.find((grant) => grant.organizationId === organizationId)?.role;
     if (!byRule || granted === role) continue;

@@ -1,7 +1,7 @@
 import { account, changing, NONE, type ReadTx, type WriteTx } from '../../../db/engine.ts';
 import { WrongSecretKey } from '../../lib/secret-box.ts';
 import type { Clock } from '../../lib/time.ts';
-import { type AuditDeps, SERVER } from '../audit.ts';
+import { type AuditDeps, asServer } from '../audit.ts';
 import { type Deps, passwordsWork } from '../deps.ts';
 import { claimFormMark } from '../guard.ts';
 import { joinOrganization } from '../members.ts';
@@ -204,10 +204,9 @@ export async function endOtherSessions(deps: AuditDeps & Pick<Deps, 'identityPro
 }
 
 async function recordEnded(tx: WriteTx, deps: AuditDeps, userIds: string[], why: string): Promise<void> {
-  const asServer = { ...deps, actor: { ...SERVER, address: deps.actor.address } };
   for (const userId of userIds) {
     const { email } = (await people.findUser(tx, userId)) ?? { email: userId };
-    await recordAccount(tx, asServer, 'session.ended', userId, `signed out ${email}, because ${why}`);
+    await recordAccount(tx, asServer(deps), 'session.ended', userId, `signed out ${email}, because ${why}`);
   }
 }
 

@@ -182,25 +182,13 @@ export async function passSecondFactor(
   const user = { id: userId, email };
   const attempt = guard.signIn(`second factor of ${userId}`, source, false);
   await attempt.count();
-  const begin = async (tx: WriteTx, how: string) => {
+  return withFactor(actingAs(deps, user), userId, given, async (tx, how) => {
     await attempt.succeed(tx);
     // The password or the account may have changed since.
     if ((await proofOf(tx, userId)) !== proof || !(await people.isActive(tx, userId)))
       throw failure('flow_lost');
-    return beginSession(tx, deps, user, how, deps.clock.now().getTime());
-  };
-  if ('code' in given) {
-    return deps.db.write(
-      async (tx) => {
-        await useCode(tx, actingAs(deps, user), userId, given.code);
-        return begin(tx, 'signed in with a recovery code');
-      },
-      changing(account(userId)),
-    );
-  }
-  return withPasskey(deps, given, userId, (tx, { name }) =>
-    begin(tx, `signed in with the passkey ${quote(name)} as second factor`),
-  );
+    return beginSession(tx, deps, user, `signed in with ${how}`, deps.clock.now().getTime());
+  });
 }
 
 /** Adds the second factor to a session, or renews it. Throws `AppError` 400. */
@@ -211,16 +199,28 @@ export function confirmSession(
   given: Answer | { code: string },
 ): Promise<void> {
   const confirmedAt = deps.clock.now().getTime();
+  return withFactor(deps, user.id, given, (tx) => people.updateSession(tx, sessionHash, { confirmedAt }));
+}
+
+/** Does the work with a passkey or a recovery code of this person, in the transaction that uses it up. `how`: with which. */
+function withFactor<Result>(
+  deps: Needs,
+  userId: string,
+  given: Answer | { code: string },
+  work: (tx: WriteTx, how: string) => Promise<Result>,
+): Promise<Result> {
   if ('code' in given) {
     return deps.db.write(
       async (tx) => {
-        await useCode(tx, deps, user.id, given.code);
-        await people.updateSession(tx, sessionHash, { confirmedAt });
+        await useCode(tx, deps, userId, given.code);
+        return work(tx, 'a recovery code');
       },
-      changing(account(user.id)),
+      changing(account(userId)),
     );
   }
-  return withPasskey(deps, given, user.id, (tx) => people.updateSession(tx, sessionHash, { confirmedAt }));
+  return withPasskey(deps, given, userId, (tx, { name }) =>
+    work(tx, `the passkey ${quote(name)} as second factor`),
+  );
 }
 
 /** Whether members need a second factor. The owner who decides it must have one. Throws `AppError` 409. */

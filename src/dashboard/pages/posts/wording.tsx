@@ -5,7 +5,7 @@ import { AppError } from '../../../lib/app-error.ts';
 import { get, type MemberVisit, type Page, post as postPage, redirect, view } from '../../page.ts';
 import { counted, LinkButton, More, Section, When } from '../../view/elements.tsx';
 import { Action } from '../../view/form.tsx';
-import { requirePost, type Shown } from './suggestion.tsx';
+import { crumbsOf, requirePost, type Shown } from './suggestion.tsx';
 
 // Another wording of a draft's entries, by the assistant. The page shows all that a request holds before it leaves.
 
@@ -76,12 +76,12 @@ export const routes: readonly Page[] = [
       entries.filter(({ why }) => why === null),
       entries.filter(({ why }) => why !== null),
     ];
-    const crumbs = [
-      { to: 'posts', label: 'Posts' },
-      { to: path, label: post.title },
-    ];
     return view(
-      { title: `Wording of ${post.title}`, heading: 'What leaves this server', crumbs },
+      {
+        title: `Wording of ${post.title}`,
+        heading: 'What leaves this server',
+        crumbs: crumbsOf({ post, path }),
+      },
       <p class="lede">
         “Suggest wording” sends {counted(sent.length, 'request')} to <code>{addressOf(assistant)}</code>, one
         for each entry. Nothing else is sent
