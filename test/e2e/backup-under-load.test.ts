@@ -102,7 +102,7 @@ test.skipIf(process.platform !== 'linux')('a backup leaves the processors to the
     // The 19th field, behind a name in parentheses (proc_pid_stat(5)).
     const niceness = async () =>
       Number(readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[16]);
-    await until(niceness, (value) => value === 19);
+    await until(niceness, (value) => value === 10);
   } finally {
     release?.();
   }
