@@ -8,12 +8,15 @@ import { rowsIn } from '../support/backups.ts';
 import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { connectRepository } from '../support/fleet.ts';
 import { changed } from '../support/payloads.ts';
+import { rounds } from '../support/rounds.ts';
 import { program, type ServerProcess, startTidings } from '../support/server.ts';
 import { until } from '../support/until.ts';
 
 const folder = temporaryFolder();
 const SENDERS = 6;
-const ROUNDS = 4;
+const ROUNDS = rounds(2, 8);
+/** Deliveries in a round. More would leave a backup without a processor while other tests run. */
+const PER_ROUND = 300;
 
 let server: ServerProcess | undefined;
 
@@ -33,6 +36,7 @@ test('a backup under load restores to exactly what was acknowledged before it be
   const sent = new Set<string>();
   const acknowledged = new Set<string>();
   let isOver = false;
+  let allowed = PER_ROUND;
 
   async function deliver(id: string): Promise<void> {
     const number = id.replaceAll(/\D/g, '');
@@ -45,10 +49,19 @@ test('a backup under load restores to exactly what was acknowledged before it be
   }
 
   const senders = Array.from({ length: SENDERS }, async (_, sender) => {
-    for (let n = 0; !isOver; n++) await deliver(`d-${sender}${String(n).padStart(6, '0')}`);
+    for (let n = 0; ; n++) {
+      await until(
+        async () => sent.size,
+        (size) => size < allowed || isOver,
+        300_000,
+      );
+      if (isOver) return;
+      await deliver(`d-${sender}${String(n).padStart(6, '0')}`);
+    }
   });
   for (let round = 0; round < ROUNDS; round++) {
     const enough = acknowledged.size + 50;
+    allowed = sent.size + PER_ROUND;
     await until(
       async () => acknowledged.size,
       (size) => size > enough,
