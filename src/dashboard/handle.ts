@@ -141,7 +141,7 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         if (answer.kind === 'redirect') {
           const { session, remember } = answer;
           const browser = session
-            ? await completeSignIn(deps, session, client)
+            ? await completeSignIn(asStranger.deps, session, client, token)
             : remember && (await rememberBrowser(deps, remember));
           if (session !== undefined) cookies.set('session', session ?? '', session === null ? 0 : SESSION_MS);
           if (browser) cookies.set('browser', browser, BROWSER_MS);

@@ -188,13 +188,27 @@ export function mayCreateOrganization(
   return policy === 'anyone' || (policy === 'owners' && memberships.some(({ role }) => role === 'owner'));
 }
 
-/** Stores the client of a new session. Returns the token that makes its browser known. */
-export async function completeSignIn(deps: BrowserDeps, token: string, client: store.Client) {
+/**
+ * Stores the client of a new session, and ends the one that its browser had, whose token is `replaced` (ASVS 5.0, 7.2.4). Returns
+ * the token that makes the browser known.
+ */
+export async function completeSignIn(
+  deps: BrowserDeps & AuditDeps,
+  token: string,
+  client: store.Client,
+  replaced: string | null,
+) {
   const hash = hashOf(token);
-  const user = await deps.db.write(async (tx) => {
-    await store.updateSession(tx, hash, client);
-    return (await store.findSession(tx, hash, deps.clock.now()))?.user ?? null;
-  }, NONE);
+  const user = await deps.db.write(
+    async (tx) => {
+      await store.updateSession(tx, hash, client);
+      const previous = replaced && (await store.findSession(tx, hashOf(replaced), deps.clock.now()))?.user;
+      if (previous && (await store.deleteSession(tx, previous.id, hashOf(replaced))))
+        await recordAccount(tx, actingAs(deps, previous), 'session.ended', previous.id, 'signed in again');
+      return (await store.findSession(tx, hash, deps.clock.now()))?.user ?? null;
+    },
+    replaced === null ? NONE : {},
+  );
   return user && rememberBrowser(deps, user);
 }
 

@@ -122,6 +122,28 @@ describe('the session cookie', () => {
 });
 
 describe('a session', () => {
+  test('ends when its browser signs in again, and no other does', async () => {
+    const app = await appWithAnn();
+    const [elsewhere, first] = [await signIn(app), await signIn(app)];
+    const again = await signIn(app, { cookie: first.cookie });
+    expect(await isIn(first.visit)).toBe(false);
+    for (const { visit } of [elsewhere, again]) expect(await isIn(visit)).toBe(true);
+    expect((await sessionsOf(app)).map(({ hash }) => hash).sort()).toEqual(
+      [elsewhere.hash, again.hash].sort(),
+    );
+    const ended = (await allRows(app.db)).audit_events?.filter(({ action }) => action === 'session.ended');
+    expect(ended).toMatchObject([{ actor_name: EMAIL, summary: 'signed in again' }]);
+  });
+
+  test('stays when the sign-in of its browser is refused', async () => {
+    const app = await appWithAnn();
+    const { visit, cookie } = await signIn(app);
+    const init = form({ email: EMAIL, password: 'not the password' });
+    const refused = await visitor(app)('/dashboard/~/sign-in', { ...init, headers: { cookie } });
+    expect(refused.status).toBe(401);
+    expect(await isIn(visit)).toBe(true);
+  });
+
   test('ends 90 days after the sign-in, however often it is used', async () => {
     const app = await appWithAnn();
     const { visit } = await signIn(app);
