@@ -10,6 +10,7 @@ import {
   listAccounts,
 } from '../people/accounts.ts';
 import { createPasswordLink } from '../people/links.ts';
+import { roleNoun } from '../people/members.ts';
 import { resetPasskeys } from '../people/passkeys/service.ts';
 import { type Account, Role } from '../people/permission.ts';
 import type { Services } from '../server/services.ts';
@@ -64,7 +65,7 @@ export function add(program: TidingsCommand): void {
     .answers(
       (services, email: string, { organization, role }: { organization: string; role: Role }) =>
         addToOrganization(services, email, organization, role),
-      (account, _, { organization }) => `Added: ${account.email} to ${organization}`,
+      (account, _, wanted) => describeAdded(account, wanted),
     )
     .examples(
       'user add ben@acme.example --organization acme',
@@ -100,6 +101,15 @@ export function add(program: TidingsCommand): void {
 }
 
 const force = ['--force', 'Continue even for the last owner of an organization'] as const;
+
+function describeAdded(
+  { email, organizations }: Account,
+  { organization, role }: { organization: string; role: Role },
+): string {
+  const present = organizations.find(({ organizationId }) => organizationId === organization)?.role ?? role;
+  if (present === role) return `Added: ${email} to ${organization}`;
+  return `Nothing changed: ${email} is already ${roleNoun(present)} of ${organization}. An owner can change that in the dashboard, on the page Members.`;
+}
 
 async function createLink(services: Services, { email: address }: { email: string }) {
   const { user, path } = await createPasswordLink(services, address);

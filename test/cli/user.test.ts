@@ -118,6 +118,20 @@ describe('accounts', () => {
       organizations: [{ ...beta, role: 'owner' }],
     });
 
+    const { stdout: kept } = await text(
+      'add',
+      'ben@acme.example',
+      '--organization',
+      'beta',
+      '--role',
+      'writer',
+    );
+    expect(kept).toBe(
+      'Nothing changed: ben@acme.example is already an owner of beta. An owner can change that in the dashboard, on the page Members.\n',
+    );
+    const again = await text('add', 'ben@acme.example', '--organization', 'beta', '--role', 'owner');
+    expect(again.stdout).toBe('Added: ben@acme.example to beta\n');
+
     const refused = await text('disable', 'ben@acme.example');
     expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
     expect(refused.stderr).toContain(
