@@ -108,6 +108,19 @@ describe('the trash', () => {
     expect(await inTrash('one')).toBeNull();
   });
 
+  test('deletes for good only what was there when somebody saw it', async () => {
+    await deletePost(app.deps, 'one');
+    const seenAt = app.clock.now().toISOString();
+    app.clock.advance(1);
+    await restorePost(app.deps, 'one');
+    await deletePost(app.deps, 'one');
+    const erasing = eraseDeletedPost(app.deps, 'org_a', 'one', seenAt);
+    expect(await failureOf(erasing)).toMatchObject({ code: 'not_in_trash' });
+    expect(await inTrash('one')).not.toBeNull();
+    await eraseDeletedPost(app.deps, 'org_a', 'one', app.clock.now().toISOString());
+    expect(await inTrash('one')).toBeNull();
+  });
+
   test('deletes for good: one post, all posts, or an existing post', async () => {
     await deletePost(app.deps, 'one');
     await eraseDeletedPost(app.deps, 'org_a', 'one');

@@ -130,7 +130,14 @@ describe('a response', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(headingsOf(text)).toEqual(['1 Page not found']);
+    expect(text).toContain('This post does not exist or is not public.');
     expect(attributesOf(text, 'href')).toContain('/changelog/acme');
+    const missing = new Request('http://localhost/changelog/nobody', { headers: { accept: 'text/html' } });
+    const nowhere = await app.fetch(missing);
+    expect([nowhere.status, await nowhere.text()]).toEqual([
+      404,
+      expect.stringContaining('There is no public page at this address.'),
+    ]);
     const json = await app.fetch(new Request('http://localhost/changelog/acme/nope'));
     expect([json.status, await json.text()]).toEqual([
       404,
