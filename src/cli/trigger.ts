@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { ReadTx } from '../../db/engine.ts';
 import { RELEASE_NOTE, SKIP_LABELS } from '../drafting/changes/rules.ts';
 import { builtInTemplates } from '../drafting/starters.ts';
 import {
@@ -21,6 +22,7 @@ import {
 import { getIntegration } from '../integrations/store.ts';
 import { tidings } from '../lib/build.ts';
 import { count } from '../lib/text.ts';
+import { rulesOf } from '../posts/approval-rule.ts';
 import { contentTypes, DEFAULT_CONTENT_TYPE } from '../posts/model.ts';
 import { providers } from '../providers/index.ts';
 import type { Services } from '../server/services.ts';
@@ -135,7 +137,11 @@ export function add(program: TidingsCommand): void {
       (services, { organization, integration }: OfOrganization & { integration?: string }) =>
         readOf(services, organization, async (tx) => {
           if (integration !== undefined) await getIntegration(tx, integration);
-          return listTriggers(tx, { organizationId: organization, integrationId: integration });
+          const triggers = await listTriggers(tx, {
+            organizationId: organization,
+            integrationId: integration,
+          });
+          return Promise.all(triggers.map((each) => withApproval(tx, services, each)));
         }),
       (all) =>
         all.length === 0
@@ -145,6 +151,7 @@ export function add(program: TidingsCommand): void {
               'EVENT',
               'CREATES',
             ]),
+      (all) => all.map(({ trigger }) => trigger),
     )
     .examples('trigger list', 'trigger list --organization acme');
 
@@ -173,14 +180,26 @@ export function add(program: TidingsCommand): void {
   addRunCommands(group);
 }
 
-interface NamedTrigger {
+interface WithApproval {
   trigger: Trigger;
+  /** What it publishes waits for a second person. */
+  needsApproval: boolean;
+}
+
+async function withApproval(tx: ReadTx, services: Services, trigger: Trigger): Promise<WithApproval> {
+  const { needsApproval } = await rulesOf(tx, services, { organizationId: trigger.organizationId });
+  return { trigger, needsApproval };
+}
+
+interface NamedTrigger extends WithApproval {
   /** The names of all repositories, by id. */
   names: ReadonlyMap<string, string>;
 }
 
-async function withNames(services: Services, trigger: Promise<Trigger>): Promise<NamedTrigger> {
-  return { trigger: await trigger, names: await repositoryNames(services) };
+async function withNames(services: Services, asked: Promise<Trigger>): Promise<NamedTrigger> {
+  const trigger = await asked;
+  const found = await services.db.read((tx) => withApproval(tx, services, trigger));
+  return { ...found, names: await repositoryNames(services) };
 }
 
 const filterHelp = {
@@ -245,20 +264,21 @@ function contentTypeOption(): Option {
   return new Option('--content-type <type>', 'Content type of the posts').choices(contentTypes);
 }
 
-function row(trigger: Trigger): Cell[] {
+function row({ trigger, needsApproval }: WithApproval): Cell[] {
   const { id, event, action, contentType, publish, filters, enabled, integrationId } = trigger;
-  const posts = publish ? `${contentType}, published` : contentType;
+  const posts = publish ? `${contentType}, ${needsApproval ? 'for approval' : 'published'}` : contentType;
   const state = switchStatus(enabled);
   return [id, `${event} ${action}`, posts, describeFilters(filters), state, integrationId];
 }
 
-function describe({ trigger, names }: NamedTrigger) {
+function describe({ trigger, needsApproval, names }: NamedTrigger) {
   const { id, event, action, contentType, publish, filters, enabled, repositoryId } = trigger;
+  const published = needsApproval ? 'as a draft that waits for approval' : 'published at once';
   const origin = (template: string | null) => (template === null ? 'built in' : 'custom');
   return fields({
     Trigger: id,
     Event: `${event} ${action}`,
-    Creates: `${contentType}, ${publish ? 'published at once' : 'as a draft'}${trigger.suggests ? ', with suggested wording' : ''}`,
+    Creates: `${contentType}, ${publish ? published : 'as a draft'}${trigger.suggests ? ', with suggested wording' : ''}`,
     Filters: describeFilters(filters),
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,

@@ -411,6 +411,14 @@ trg_…  issue completed  changelog  –  active  int_…
     );
   });
 
+  test('what would be published waits where publishing needs a second person', async () => {
+    const { id } = await json(...create('release', '--publish'));
+    await json('organization', 'set-approval', 'acme', 'on');
+    expect(await said('trigger', 'list')).toContain('changelog, for approval');
+    expect(await said('trigger', 'show', id)).toContain('changelog, as a draft that waits for approval');
+    expect(await json('trigger', 'show', id)).toMatchObject({ id, publish: true });
+  });
+
   test('show prints the templates in force', async () => {
     const { id } = await json(...create('release'));
     expect(await json('trigger', 'show', id)).toEqual({ ...plain(), id });
