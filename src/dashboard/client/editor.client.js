@@ -121,7 +121,7 @@ async function handle(response, sent) {
   retries = 0;
   switch (answer?.dataset.outcome) {
     case 'saved':
-      await accept(answer.dataset, sent);
+      await accept(answer, sent);
       return 'saved';
     case 'conflict':
       see(answer.dataset);
@@ -136,7 +136,7 @@ async function handle(response, sent) {
   }
 }
 
-async function accept({ path, status: newStatus, ...version }, sent) {
+async function accept({ dataset: { path, status: newStatus, ...version }, textContent: words }, sent) {
   saved = sent;
   isStopped = false;
   see(version);
@@ -148,7 +148,7 @@ async function accept({ path, status: newStatus, ...version }, sent) {
   if (isNew) await becomePost(path);
   if (isDirty()) return;
   copy.remove();
-  announce('Saved');
+  announce(words);
 }
 
 /** The forms of suggestions compare the time of the post; the editor, the buttons and the schedule its version. */

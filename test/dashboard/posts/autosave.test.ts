@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { seenOf } from '../../../src/dashboard/edit.ts';
+import { changeOrganization } from '../../../src/people/organizations.ts';
 import { readPost } from '../../../src/posts/store.ts';
 import { form, hostile, isHarmed, signedIn, type Visit, visitor } from '../../support/dashboard.ts';
 import { postsOf } from '../../support/drafts.ts';
@@ -98,6 +99,15 @@ describe('a draft', () => {
     expect(html).toContain('Markdown must have at most');
     expect((await stored())?.markdown).toBe('one');
   });
+});
+
+test('a change that waits for approval is saved, and said to wait', async () => {
+  await app.addPosts('org_a', { id: 'p', title: 'Title', markdown: 'one', status: 'published' });
+  await changeOrganization(app.deps, 'org_a', { needsApproval: true });
+  const { outcome, html } = await autosave({ markdown: 'two', explicit: 'on' });
+  expect(outcome).toBe('saved');
+  expect(html).toContain('>Saved. Readers see the change as soon as another person approves it.</p>');
+  expect(await stored()).toMatchObject({ markdown: 'one', status: 'published' });
 });
 
 test('a published post is changed by the keys to save alone', async () => {

@@ -6,7 +6,7 @@ import { type EditState, mergeOf, seenOf } from '../../edit.ts';
 import { EDIT_CONFLICT, formState, readFields } from '../../fields.ts';
 import { type Fragment, fragment, type MemberVisit, type Page, post } from '../../page.ts';
 import { EditConflict } from '../../view/difference.tsx';
-import { requirePost } from './suggestion.tsx';
+import { heldNotice, requirePost } from './suggestion.tsx';
 import { editable, editWords, shown } from './words.tsx';
 
 // Saves what the script of the editor sends while a person types. Each response is an element with `data-outcome`.
@@ -73,6 +73,7 @@ async function answered(
     const { post, seen } = await save();
     const { id, updatedAt, status } = post;
     const path = `${visit.base}/posts/${id}`;
+    const held = status === 'published' ? await heldNotice(visit, id) : null;
     return fragment(
       <p
         data-outcome="saved"
@@ -81,7 +82,7 @@ async function answered(
         data-path={path}
         data-status={status}
       >
-        Saved
+        {held === null ? 'Saved' : `Saved. ${held}`}
       </p>,
     );
   } catch (error) {
