@@ -127,7 +127,7 @@ const KEY_WORDS: Record<Restored['key'], string> = {
   same: 'The data folder has the right secret key.',
   restored: 'The backup included the secret key. It is in secret.key again.',
   other:
-    'The stored secrets can no longer be read. Give every integration a new secret with "integration rotate-secret".',
+    'The stored secrets can no longer be read. Give every integration a new secret with "integration rotate-secret", set its token again with "integration set-token", and delete and create the hooks, whose addresses are secrets.',
   none: 'The backup has no stored secrets.',
 };
 
