@@ -14,12 +14,10 @@ if (import.meta.main) {
   if (process.execArgv.includes('--watch')) process.exit();
 }
 
-/** A tenth of a busy processor, where the lowest priority, 19, would get a hundredth: the backup must end, too. */
-const BACKUP_NICENESS = 10;
-
 function beNice(): void {
   try {
-    setPriority(BACKUP_NICENESS);
+    // A tenth of a busy processor. The lowest priority, 19, would get a hundredth, and the backup must end, too.
+    setPriority(10);
   } catch {
     // A sandbox may forbid it, and the backup matters more.
   }
