@@ -73,7 +73,9 @@ async function answered(
     const { post, seen } = await save();
     const { id, updatedAt, status } = post;
     const path = `${visit.base}/posts/${id}`;
-    const held = status === 'published' ? await heldNotice(visit, id) : null;
+    const { title, markdown } = readFields(AutosaveForm, visit.form);
+    const isOther = post.markdown !== markdown || post.title !== title.trim();
+    const held = status === 'published' && isOther ? await heldNotice(visit, id) : null;
     return fragment(
       <p
         data-outcome="saved"
