@@ -31,10 +31,10 @@ LABEL org.opencontainers.image.title="Tidings" \
   org.opencontainers.image.version="$VERSION" \
   org.opencontainers.image.revision="$COMMIT"
 ENV HOST=0.0.0.0 PORT=3000 DATA_DIR=/data PATH=/usr/local/bin
-# JavaScriptCore collects garbage late on a machine with much memory. The size limits nothing: bodies of responses are freed
-# before there are hundreds of megabytes of them. Its last compiler (FTL) takes 5 MB and makes nothing faster here. The server
+# JavaScriptCore collects garbage late on a machine with much memory. The size limits nothing: four fifths of it are the point
+# from which garbage is collected all the time. Its last compiler (FTL) takes 5 MB and makes nothing faster here. The server
 # sets both itself, but then starts a little later.
-ENV BUN_JSC_forceRAMSize=268435456 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024
+ENV BUN_JSC_forceRAMSize=536870912 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024
 WORKDIR /data
 VOLUME /data
 EXPOSE 3000

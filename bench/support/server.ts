@@ -41,7 +41,7 @@ export const tidingsBinary = (executable: string, dataDir: string, ...words: str
   executable,
   words: ['serve', '--port', '0', '--data-dir', dataDir, ...words],
   environment: {
-    BUN_JSC_forceRAMSize: '268435456',
+    BUN_JSC_forceRAMSize: '536870912',
     BUN_JSC_useFTLJIT: '0',
     BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
   },

@@ -27,11 +27,12 @@ function howToRun(bun: string): string {
 
 /**
  * Options that JavaScriptCore and Bun read when a process starts. The engine takes the memory of the machine for its own,
- * and collects garbage late where there is much; the size limits nothing. Its last compiler (FTL) takes memory and makes
- * nothing faster here. Bun allows 256 requests to other servers at a time, and queues the rest.
+ * and collects garbage late where there is much. The size limits nothing, but above four fifths of it the engine collects
+ * all the time, which takes as long as all else. Its last compiler (FTL) takes memory and makes nothing faster here. Bun
+ * allows 256 requests to other servers at a time, and queues the rest.
  */
 const OPTIONS = {
-  BUN_JSC_forceRAMSize: '268435456',
+  BUN_JSC_forceRAMSize: '536870912',
   BUN_JSC_useFTLJIT: '0',
   BUN_CONFIG_MAX_HTTP_REQUESTS: '1024',
 };

@@ -60,12 +60,12 @@ test.skipIf(process.platform !== 'linux')(
     const options = environment.filter((each) => each.startsWith('BUN_')).sort();
     expect(options).toEqual([
       'BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
-      'BUN_JSC_forceRAMSize=268435456',
+      'BUN_JSC_forceRAMSize=536870912',
       'BUN_JSC_useFTLJIT=1',
     ]);
     for (const file of ['Dockerfile', 'deploy/tidings.service'])
       expect(await Bun.file(join(root, file)).text()).toContain(
-        'BUN_JSC_forceRAMSize=268435456 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
+        'BUN_JSC_forceRAMSize=536870912 BUN_JSC_useFTLJIT=0 BUN_CONFIG_MAX_HTTP_REQUESTS=1024',
       );
     expect(await server.stop()).toBe(0);
   },
