@@ -10,7 +10,7 @@ import {
   statfsSync,
   writeFileSync,
 } from 'node:fs';
-import { availableParallelism, tmpdir, totalmem } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buildBinary } from './binary.ts';
@@ -69,15 +69,8 @@ interface Outcome {
   names: string[];
 }
 
-/** Bytes that a worker needs at most. */
-const WORKER_MEMORY = 2 * 1024 ** 3;
-
-/** More than the cores: a worker waits almost half of its time, for processes, time limits and the database. */
-const workersFor = (more: number) =>
-  Math.max(2, Math.min(availableParallelism() + more, Math.floor(totalmem() / WORKER_MEMORY)));
-
-/** Each worker on PostgreSQL has connections, which are limited. */
-const WORKERS = { sqlite: workersFor(4), postgres: workersFor(2) };
+/** Two more than the cores: a worker waits almost half of its time, for processes, time limits and the database. */
+const WORKERS = availableParallelism() + 2;
 
 /** Runs `bun test` and prints its output. A run that ends badly without naming a test counts as one failure. */
 async function runTests(
@@ -93,7 +86,7 @@ async function runTests(
     // Ends with this process, and takes its own workers along.
     [
       // A worker loads the modules once for all of its files.
-      ...['--no-orphans', 'test', `--parallel=${WORKERS[engine]}`, '--no-isolate', '--timeout', '300000'],
+      ...['--no-orphans', 'test', `--parallel=${WORKERS}`, '--no-isolate', '--timeout', '300000'],
       // The slowest files start first, so that none runs alone at the end.
       `--timings=${timings.path}`,
       ...(process.env.TEST_TIMINGS === 'update' ? ['--update-timings'] : []),
