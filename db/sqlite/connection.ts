@@ -1,4 +1,4 @@
-import type { Database as Sqlite } from 'bun:sqlite';
+import { Database as Sqlite } from 'bun:sqlite';
 import { existsSync, realpathSync } from 'node:fs';
 import { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite';
 import { SQLiteBunSession } from 'drizzle-orm/bun-sqlite/session';
@@ -19,9 +19,14 @@ class OnePlanDialect extends SQLiteSyncDialect {
 
 type None = Record<string, never>;
 
+/** Compiled statements that a connection keeps, those that it used last. */
+Sqlite.MAX_QUERY_CACHE_SIZE = 300;
+
 export function drizzleOver(sqlite: Sqlite): Drizzle {
   const dialect = new OnePlanDialect();
-  const session = new SQLiteBunSession<None, None>(sqlite, dialect, undefined);
+  // Drizzle compiles a statement for each query, which takes longer than most queries. Bun keeps those of `query`.
+  const client = { prepare: (text: string) => sqlite.query(text) } as Sqlite;
+  const session = new SQLiteBunSession<None, None>(client, dialect, undefined);
   return Object.assign(new BunSQLiteDatabase<None>('sync', dialect, session, undefined), { $client: sqlite });
 }
 
