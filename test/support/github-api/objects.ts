@@ -13,7 +13,8 @@ const repositories = new Map<string, Record<string, unknown>>();
 /** A repository with its owner. `name` is `owner/name`. */
 export function sampleRepository(name: string, now = new Date(0)): Record<string, unknown> {
   const key = `${name} ${now.getTime()}`;
-  const known = repositories.get(key) ?? samplePayload('github', 'ping', { repository: name, now })?.repository;
+  const known =
+    repositories.get(key) ?? samplePayload('github', 'ping', { repository: name, now })?.repository;
   repositories.set(key, known as Record<string, unknown>);
   return { ...(known as Record<string, unknown>) };
 }
