@@ -4,8 +4,11 @@ import { type After, threadQueue } from '../lib/thread.ts';
 import type { ParsedFile, SourceFile } from '../posts/import/files.ts';
 import type { Compose, Material, OwnTemplates, Recipe } from './store.ts';
 
-/** How long one request may take, in milliseconds. Most take one or two. */
-const TIME_LIMIT_MS = 2_000;
+/**
+ * How long one request may take, in milliseconds, by the length of its JSON. Most take one or two; 2,000 commits, which are
+ * 400,000 characters, take more than a second on a busy machine.
+ */
+const timeLimitMs = (length: number) => 2_000 + Math.min(8, Math.floor(length / 50_000)) * 1_000;
 
 /** The same for reading a changelog, which somebody waits for. The largest real ones take about a second. */
 const CHANGELOG_LIMIT_MS = 30_000;
@@ -38,7 +41,7 @@ const failures = {
   draft: {
     stopping: 'The draft was not written: the server is stopping',
     failed: 'The draft could not be written',
-    slow: 'The draft took more than 2 s to write. Simplify its template',
+    slow: (ms: number) => `The draft took more than ${ms / 1_000} s to write. Simplify its template`,
   },
   changelog: {
     stopping: 'The changelog was not read: the server is stopping',
@@ -59,7 +62,7 @@ export function threadedComposer({
   main?: URL;
   after?: After;
 } = {}): Composer {
-  const queue = threadQueue<ThreadRequest, ThreadAnswer>({ main, limitMs: TIME_LIMIT_MS, idleMs, after });
+  const queue = threadQueue<ThreadRequest, ThreadAnswer>({ main, limitMs: timeLimitMs, idleMs, after });
   // With a thread of their own, so that no draft has to wait for a changelog.
   const readers = threadQueue<ThreadRequest, ThreadAnswer>({
     main,

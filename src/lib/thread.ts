@@ -11,7 +11,7 @@ export type After = (ms: number, run: () => void) => () => void;
 interface ThreadFailures {
   stopping: string;
   failed: string;
-  slow: string;
+  slow: string | ((limitMs: number) => string);
 }
 
 export interface ThreadQueue<Request, Answer> {
@@ -33,7 +33,8 @@ export function threadQueue<Request, Answer>({
 }: {
   /** The file that the thread runs. */
   main: URL;
-  limitMs: number;
+  /** In milliseconds; a function has the length of the request. */
+  limitMs: number | ((length: number) => number);
   /** How long the thread is kept without work. Null: the thread is started at once and kept. */
   idleMs: number | null;
   after?: After | undefined;
@@ -67,10 +68,12 @@ export function threadQueue<Request, Answer>({
     worker.addEventListener('close', onEnd);
     // The limit starts with the work: on a busy machine a new thread takes seconds.
     void load().then(() => {
-      cancel = after(limitMs, () => fail(slow));
-      worker.onmessage = ({ data }: MessageEvent<Answer>) => resolve(data);
       // To write JSON takes less than half of the time that a clone takes, and holds up other requests.
-      worker.postMessage(JSON.stringify(request));
+      const json = JSON.stringify(request);
+      const limit = typeof limitMs === 'number' ? limitMs : limitMs(json.length);
+      cancel = after(limit, () => fail(typeof slow === 'string' ? slow : slow(limit)));
+      worker.onmessage = ({ data }: MessageEvent<Answer>) => resolve(data);
+      worker.postMessage(json);
     });
     try {
       return await promise;

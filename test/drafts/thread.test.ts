@@ -57,6 +57,19 @@ describe('a thread that goes wrong is ended, and the next draft gets a new one',
   });
 });
 
+test('a draft of much material has more time, and no draft has more than 10 s', async () => {
+  const limits: number[] = [];
+  composer = threadedComposer({
+    after: (ms) => {
+      limits.push(ms);
+      return () => undefined;
+    },
+  });
+  for (const length of [100_000, 10_000_000])
+    await composer.compose(recipe(), { ...material, branch: 'x'.repeat(length) }).catch(() => undefined);
+  expect(limits).toEqual([4_000, 10_000]);
+});
+
 test('the time limit of 2 s starts when the thread begins to work', async () => {
   const limits: number[] = [];
   const events: string[] = [];
