@@ -14,7 +14,8 @@ import { changeOrganization } from '../../src/people/organizations.ts';
 import { insertMembership } from '../../src/people/store.ts';
 import { sweep } from '../../src/server/sweep.ts';
 import { signedIn } from '../support/dashboard.ts';
-import { execute, sqliteOf, testEngine, testSqlite } from '../support/database.ts';
+import { execute, testEngine, testSqlite } from '../support/database.ts';
+import { plansOf } from '../support/plans.ts';
 import { appWithOrganization, type TestApp } from '../support/test-app.ts';
 
 const ann: Actor = { type: 'user', id: 'usr_ann', name: 'ann@acme.example', address: '203.0.113.7' };
@@ -230,16 +231,10 @@ describe('the owners of an organization', () => {
   });
 
   testSqlite('get a page along indexes, whatever else the log holds', async () => {
-    const plans: string[] = [];
-    const sqlite = sqliteOf(app.db).$client;
-    const prepare = sqlite.prepare.bind(sqlite);
-    const spied = prepare as unknown as (sql: string) => ReturnType<typeof prepare>;
-    sqlite.prepare = ((sql: string) => {
-      const rows = sqlite.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-      plans.push(rows.map(({ detail }) => detail).join(' | '));
-      return spied(sql);
-    }) as unknown as typeof sqlite.prepare;
-    await app.db.read((tx) => listOrganizationAudit(tx, 'org_a', { before: 100 }, 50));
+    const plans = await plansOf(
+      (db) => db.read((tx) => listOrganizationAudit(tx, 'org_a', { before: 100 }, 50)),
+      app.db,
+    );
     expect(plans).toHaveLength(2);
     expect(plans.join()).not.toContain('SCAN audit_events');
     expect(plans.join()).toContain('audit_events_by_account (target_id=? AND rowid<?)');
