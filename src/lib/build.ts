@@ -1,3 +1,4 @@
+import { join, relative } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 
 /** `build.ts` replaces it when it compiles the binary. */
@@ -39,17 +40,31 @@ const OPTIONS = {
 
 export const maxRequests = Number(process.env.BUN_CONFIG_MAX_HTTP_REQUESTS) || 256;
 
+const TSCONFIG = '--tsconfig-override';
+
+/** Bun looks for the settings of the source in the working folder alone, and without them compiles pages for React. */
+function sourceFlags(): string[] {
+  const root = join(import.meta.dir, '../..');
+  const isOutside = relative(root, process.cwd()).startsWith('..');
+  return isBinary || !isOutside ? [] : [`${TSCONFIG}=${join(root, 'tsconfig.json')}`];
+}
+
 /**
  * Starts this program again in the same process with the options that the environment lacks, unless it has all of them.
  * A value of the environment stays. Where the system cannot, as in an emulator of another processor, it goes on without.
  */
 export function restartWithEngineOptions(): void {
-  const { execve } = process;
-  if (execve === undefined || Object.keys(OPTIONS).every((name) => process.env[name] !== undefined)) return;
+  const { execve, execArgv } = process;
+  const flags = execArgv.join().includes(TSCONFIG) ? [] : sourceFlags();
+  const hasAll = Object.keys(OPTIONS).every((name) => process.env[name] !== undefined);
+  if (execve === undefined || (hasAll && flags.length === 0)) return;
   // A compiled program adds its own name in front of the words.
   const words = Bun.argv.slice(Bun.main.startsWith('/$bunfs/') ? 2 : 1);
   try {
-    execve(process.execPath, [process.argv0, ...process.execArgv, ...words], { ...OPTIONS, ...process.env });
+    execve(process.execPath, [process.argv0, ...execArgv, ...flags, ...words], {
+      ...OPTIONS,
+      ...process.env,
+    });
   } catch {
     // The options save memory. Everything works without them.
   }

@@ -41,6 +41,14 @@ test('serves from any working folder, and says so in one line whatever the log l
   expect(document.servers).toEqual([{ url: server.url.replace('127.0.0.1', 'localhost') }]);
 });
 
+test('the source serves its pages from any working folder, too', async () => {
+  const words = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
+  const server = await startProcess(words, { dataDir: dataDir(), cwd: tmpdir() });
+  running.push(server);
+  for (const path of ['/docs', '/dashboard/~/sign-in'])
+    expect((await fetch(`${server.url}${path}`)).status).toBe(200);
+});
+
 test('a server that watches its files ends at the first Ctrl-C', async () => {
   const watching = [process.execPath, '--watch', join(root, 'src/cli.ts'), 'serve'];
   const server = await startProcess(watching, { dataDir: dataDir() });
