@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 
 /** `build.ts` replaces it when it compiles the binary. */
@@ -45,8 +45,7 @@ const TSCONFIG = '--tsconfig-override';
 /** Bun looks for the settings of the source in the working folder alone, and without them compiles pages for React. */
 function sourceFlags(): string[] {
   const root = join(import.meta.dir, '../..');
-  const isOutside = relative(root, process.cwd()).startsWith('..');
-  return isBinary || !isOutside ? [] : [`${TSCONFIG}=${join(root, 'tsconfig.json')}`];
+  return isBinary || process.cwd() === root ? [] : [`${TSCONFIG}=${join(root, 'tsconfig.json')}`];
 }
 
 /**

@@ -41,9 +41,13 @@ test('serves from any working folder, and says so in one line whatever the log l
   expect(document.servers).toEqual([{ url: server.url.replace('127.0.0.1', 'localhost') }]);
 });
 
-test('the source serves its pages from any working folder, too', async () => {
+test.each([
+  ['elsewhere', tmpdir()],
+  ['below it', join(root, 'docs')],
+  ['above it', join(root, '..')],
+])('the source serves its pages from a working folder %s, too', async (_, cwd) => {
   const words = [process.execPath, join(root, 'src/cli.ts'), 'serve'];
-  const server = await startProcess(words, { dataDir: dataDir(), cwd: tmpdir() });
+  const server = await startProcess(words, { dataDir: dataDir(), cwd });
   running.push(server);
   for (const path of ['/docs', '/dashboard/~/sign-in'])
     expect((await fetch(`${server.url}${path}`)).status).toBe(200);

@@ -101,10 +101,14 @@ describe('a draft', () => {
   });
 });
 
-test('a change that waits for approval is saved, and said to wait', async () => {
+test.each([
+  ['text', { markdown: 'two' }],
+  ['title', { markdown: 'one', title: 'Another' }],
+  ['type', { markdown: 'one', contentType: 'linkedin_post' }],
+])('a change of the %s that waits for approval is saved, and said to wait', async (_, fields) => {
   await app.addPosts('org_a', { id: 'p', title: 'Title', markdown: 'one', status: 'published' });
   await changeOrganization(app.deps, 'org_a', { needsApproval: true });
-  const { outcome, html } = await autosave({ markdown: 'two', explicit: 'on' });
+  const { outcome, html } = await autosave({ ...fields, explicit: 'on' });
   expect(outcome).toBe('saved');
   expect(html).toContain('>Saved. Readers see the change as soon as another person approves it.</p>');
   expect(await stored()).toMatchObject({ markdown: 'one', status: 'published' });

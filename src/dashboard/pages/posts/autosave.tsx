@@ -40,7 +40,7 @@ export const routes: readonly Page[] = [
         throw new AppError(409, 'Somebody else changed this draft. Open it in the list of posts');
       };
       const post = await editPost(deps, created.id, { merge, isAutosave: !explicit }, organization.id);
-      return { post, seen: seenOf(shown(post)) };
+      return { post, seen: seenOf(shown(post)), held: null };
     }),
   ),
 
@@ -60,22 +60,22 @@ export const routes: readonly Page[] = [
         isAutosave: !explicit,
       };
       const post = await editPost(deps, params.postId ?? '', edit, organization.id);
-      return { post, seen: merge.seenAfter(typed, shown(post)) };
+      const after: Partial<Record<string, string>> = shown(post);
+      const isOther = Object.entries(typed).some(([name, value]) => after[name] !== value);
+      const held = post.status === 'published' && isOther ? await heldNotice(visit, post.id) : null;
+      return { post, seen: merge.seenAfter(typed, shown(post)), held };
     }),
   ),
 ];
 
 async function answered(
   visit: MemberVisit,
-  save: () => Promise<{ post: Post; seen: string }>,
+  save: () => Promise<{ post: Post; seen: string; held: string | null }>,
 ): Promise<Fragment> {
   try {
-    const { post, seen } = await save();
+    const { post, seen, held } = await save();
     const { id, updatedAt, status } = post;
     const path = `${visit.base}/posts/${id}`;
-    const { title, markdown } = readFields(AutosaveForm, visit.form);
-    const isOther = post.markdown !== markdown || post.title !== title.trim();
-    const held = status === 'published' && isOther ? await heldNotice(visit, id) : null;
     return fragment(
       <p
         data-outcome="saved"
