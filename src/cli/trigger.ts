@@ -7,6 +7,7 @@ import {
   getTrigger,
   listTriggers,
   MAX_LAST,
+  publishedWords,
   type Trigger,
   type TriggerFilters,
 } from '../drafting/triggers/model.ts';
@@ -273,12 +274,11 @@ function row({ trigger, needsApproval }: WithApproval): Cell[] {
 
 function describe({ trigger, needsApproval, names }: NamedTrigger) {
   const { id, event, action, contentType, publish, filters, enabled, repositoryId } = trigger;
-  const published = needsApproval ? 'as a draft that waits for approval' : 'published at once';
   const origin = (template: string | null) => (template === null ? 'built in' : 'custom');
   return fields({
     Trigger: id,
     Event: `${event} ${action}`,
-    Creates: `${contentType}, ${publish ? published : 'as a draft'}${trigger.suggests ? ', with suggested wording' : ''}`,
+    Creates: `${contentType}, ${publish ? publishedWords({ needsApproval }) : 'as a draft'}${trigger.suggests ? ', with suggested wording' : ''}`,
     Filters: describeFilters(filters),
     Templates: `title ${origin(trigger.titleTemplate)}, body ${origin(trigger.bodyTemplate)}`,
     Integration: `${trigger.integrationId} (${trigger.integrationType})`,

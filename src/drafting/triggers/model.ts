@@ -209,6 +209,10 @@ export function isRefusal<Key extends Code>(
   return error instanceof AppError && error.code === code;
 }
 
+/** What becomes of the posts of a trigger that publishes them. */
+export const publishedWords = ({ needsApproval }: { needsApproval: boolean }): string =>
+  needsApproval ? 'as a draft that waits for approval' : 'published at once';
+
 /** In words: `branch main, release/*; no pre-releases`. */
 export function describeFilters({ prereleases, block, excludeBots, ...lists }: TriggerFilters): string {
   const parts = Object.entries(lists).map(

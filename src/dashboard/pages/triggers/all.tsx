@@ -1,6 +1,12 @@
 import type { ReadTx } from '../../../../db/engine.ts';
 import { findLastPost } from '../../../drafting/store.ts';
-import { describeFilters, kinds, listTriggers, type Trigger } from '../../../drafting/triggers/model.ts';
+import {
+  describeFilters,
+  kinds,
+  listTriggers,
+  publishedWords,
+  type Trigger,
+} from '../../../drafting/triggers/model.ts';
 import { listRuns, type TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import { type Integration, listHistoryOnly, listIntegrations } from '../../../integrations/store.ts';
 import { integrationName, sourceName } from '../../../integrations/words.ts';
@@ -12,7 +18,7 @@ import { Link, LinkButton, Section, Status, useVisit, When } from '../../view/el
 import { Form, Select } from '../../view/form.tsx';
 import { Empty, NumberedPager, pageIn } from '../../view/list.tsx';
 import { typeOptions } from '../posts/words.tsx';
-import { eventsOf, publishedWords } from './list.tsx';
+import { eventsOf } from './list.tsx';
 import { Roundups, readRoundups } from './roundups.tsx';
 
 const PATH = '/dashboard/:organizationId/triggers';

@@ -1,5 +1,5 @@
 import { branchOf, repositoryOf } from '../../../drafting/triggers/kinds/branch.ts';
-import { describeFilters, type Trigger } from '../../../drafting/triggers/model.ts';
+import { describeFilters, publishedWords, type Trigger } from '../../../drafting/triggers/model.ts';
 import type { TriggerRun } from '../../../drafting/triggers/queue-store.ts';
 import { type Integration, integrationName } from '../../../integrations/words.ts';
 import type { Organization } from '../../../people/organizations.ts';
@@ -26,10 +26,6 @@ export const crumbsOf = (integration: Integration) => [
   { to: 'triggers', label: 'Triggers' },
   { to: `integrations/${integration.id}`, label: integrationName(integration) },
 ];
-
-/** What becomes of the posts of a trigger that publishes them. */
-export const publishedWords = ({ needsApproval }: Pick<Organization, 'needsApproval'>) =>
-  needsApproval ? 'as a draft that waits for approval' : 'published at once';
 
 /** Such as "Changelog, as a draft". */
 export const describePosts = (
