@@ -76,6 +76,44 @@ test('the payload is searched, folded and copied', async () => {
   expect(trouble).toEqual([]);
 }, 300_000);
 
+test('what needs a script is shown when all scripts of its page listen', async () => {
+  const opened = await dashboard.person.newPage();
+  await opened.addInitScript(() => {
+    // The first listener of this event: all scripts have run, and those that wait for it come later.
+    document.addEventListener('DOMContentLoaded', () => {
+      const shown = [...document.querySelectorAll<HTMLElement>('[data-script]')].filter(
+        (each) => !each.hidden,
+      );
+      document.body.dataset.early = String(shown.length);
+    });
+  });
+  await opened.goto(page.url());
+  await opened.getByRole('searchbox').waitFor();
+  expect(await opened.getAttribute('body', 'data-early')).toBe('0');
+  await opened.close();
+});
+
+test('a pointer that rests takes no button from the line with the focus', async () => {
+  const lines = page.getByRole('region', { name: 'Payload' }).locator('div.line');
+  await lines.first().hover();
+  await lines.nth(2).focus();
+  const beside = () =>
+    page.evaluate(
+      () => document.querySelector('.line-tools')?.previousElementSibling === document.activeElement,
+    );
+  expect(await beside()).toBe(true);
+  const isOver = page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        document.querySelector('.tree')?.addEventListener('pointerover', resolve, { once: true });
+        // The next line comes below the pointer.
+        scrollBy(0, document.querySelector('div.line')?.clientHeight ?? 0);
+      }),
+  );
+  await isOver;
+  expect(await beside()).toBe(true);
+});
+
 test('the live log shows a result as it comes, and replays what is selected', async () => {
   const log = await dashboard.person.newPage();
   await log.goto(`${dashboard.base}/deliveries`);

@@ -203,7 +203,8 @@ if (payload !== null) {
       else line.after(tools);
     };
     for (const line of lines) if (line.tagName !== 'SUMMARY') line.tabIndex = 0;
-    tree.addEventListener('pointerover', attach);
+    // Not "pointerover": scrolling to the focused line moves others below a pointer that rests.
+    tree.addEventListener('pointermove', attach);
     tree.addEventListener('focusin', attach);
   }
 }

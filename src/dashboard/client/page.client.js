@@ -133,6 +133,7 @@ function showButtons() {
     element.hidden = element.dataset.copy !== undefined && navigator.clipboard === undefined;
 }
 
-showButtons();
+// When the scripts of the page listen too: what a person types or presses before that is lost.
+document.addEventListener('DOMContentLoaded', showButtons);
 // The page of a new post gets more of them once the draft exists.
 document.addEventListener('draft-created', showButtons);
