@@ -3,7 +3,7 @@ import { composeDraft } from '../../src/drafting/compose.ts';
 import type { Compose } from '../../src/drafting/store.ts';
 import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
-import { createTrigger } from '../../src/drafting/triggers/service.ts';
+import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { valuesOf } from '../support/database.ts';
@@ -144,6 +144,53 @@ test('a release of another branch does not wait for a backlog that is under way'
   const other = { 'release.target_commitish': 'other' };
   const composed = await run(async (done) => done === 1 && deliver(80, other));
   expect(composed.indexOf(nameOf(80))).toBeLessThan(32);
+});
+
+/** A database that pushes to the branch at each read, while it is wanted: news in each plan of a run. */
+function withNews(isWanted: (count: number) => boolean) {
+  const news = { count: 0 };
+  const read: TestApp['db']['read'] = async (...given) => {
+    const result = await app.db.read(...given);
+    if (!isWanted(news.count)) return result;
+    news.count++;
+    const payload = samplePayload('github', 'push', { repository: 'acme/rocket', now: app.clock.now() });
+    const request = githubRequest(connected, payload ?? {}, { event: 'push' });
+    expect((await app.request(...request)).status).toBe(200);
+    return result;
+  };
+  return { news, db: Object.assign(Object.create(app.db), { read }) as TestApp['db'] };
+}
+
+test('a run comes to its last draft while events keep arriving', async () => {
+  await deliverAll(MANY);
+  await run();
+  const [[id] = []] = await valuesOf<[string]>(app.db, 'SELECT id FROM triggers');
+  await changeTrigger(app.deps, id ?? '', { titleTemplate: 'Out: {{ release.name }}' });
+  // Plans all of them again.
+  await edit(0);
+  let composed = 0;
+  const { news, db } = withNews((count) => composed < MANY && count < 200);
+  await runTriggers({ ...app.deps, db }, (recipe, material) => {
+    composed++;
+    return compose(recipe, material);
+  });
+  expect(composed).toBe(MANY);
+  expect(news.count).toBeLessThan(100);
+  expect((await postsOf(app)).filter(({ title }) => title.startsWith('Out: '))).toHaveLength(MANY);
+  expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
+});
+
+test('a run in which events keep arriving lets others have their turn', async () => {
+  await deliver(0);
+  const branches: (string | null | undefined)[] = [];
+  const { news, db } = withNews((count) => !branches.includes('other') && count < 100);
+  await runTriggers({ ...app.deps, db }, async (recipe, material) => {
+    branches.push(material.release?.branch);
+    if (branches.length === 1) await deliver(1, { 'release.target_commitish': 'other' });
+    return compose(recipe, material);
+  });
+  expect(branches).toEqual(['main', 'other']);
+  expect(news.count).toBeLessThan(20);
 });
 
 const onOwnBranch = (index: number) => deliver(index, { 'release.target_commitish': `branch-${index}` });

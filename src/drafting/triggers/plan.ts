@@ -26,10 +26,21 @@ const PIECE = 256;
 
 type Needs = Pick<Deps, 'publicUrl' | 'providerUrls'>;
 
-/** The drafts that a run has planned and written so far. Another revision plans all of it again. */
+/** What a pass over the drafts of a run has planned so far. */
 export interface Seen {
-  revision: number;
-  subjects: ReadonlySet<string>;
+  subjects: Set<string>;
+  /** The results of events, which a plan has read. */
+  results: Set<string>;
+}
+
+/** Plans the draft of a release again when another event of it arrives. */
+function forgetNews({ subjects, results }: Seen, fresh: readonly { deliveryId: string; eventKey: string }[]) {
+  for (const { deliveryId, eventKey } of fresh) {
+    const name = `${deliveryId} ${eventKey}`;
+    // The subject of a release is its key.
+    if (!results.has(name)) subjects.delete(eventKey);
+    results.add(name);
+  }
 }
 
 /**
@@ -55,7 +66,8 @@ export async function planRun(
   if (run === null || trigger === null) return null;
   const [waiting, fresh] = [open.filter(isWaiting), open.filter((result) => !isWaiting(result))];
   const freshKeys: ReadonlySet<string> = new Set(fresh.map(({ eventKey }) => eventKey));
-  const piece = choosePiece(trigger, run.revision === seen.revision ? seen.subjects : new Set(), freshKeys);
+  forgetNews(seen, fresh);
+  const piece = choosePiece(trigger, seen.subjects, freshKeys);
   const { events, upcoming } = withoutUpcoming(eventReader(tx, { ...source, triggerId }), trigger, now);
   const { filters } = trigger;
   const { since } = run;
@@ -118,7 +130,6 @@ function choosePiece({ publish }: Trigger, seen: ReadonlySet<string>, freshKeys:
     isWhole: true,
     choose(all: readonly string[]): ReadonlySet<string> {
       const left = all.filter((subject) => !seen.has(subject));
-      // The subject of a release is its key.
       const fresh = left.filter((subject) => freshKeys.has(subject));
       const rest = left.filter((subject) => !freshKeys.has(subject));
       piece.subjects = [...(publish ? fresh : fresh.toReversed()), ...rest].slice(0, PIECE);

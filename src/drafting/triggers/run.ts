@@ -15,7 +15,7 @@ import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Compose, Composition } from '../store.ts';
 import { backOffMs, kinds } from './model.ts';
-import { BATCH, inOrder, type Plan, planRun, recipeOf, type SourcedDraft } from './plan.ts';
+import { BATCH, inOrder, type Plan, planRun, recipeOf, type Seen, type SourcedDraft } from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { failResults } from './results-store.ts';
 import { type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
@@ -217,11 +217,13 @@ interface Progress {
   readonly signal: AbortSignal | undefined;
   /** Given back with the last write. */
   readonly lease: Lease;
+  /** As it was planned last. */
   run: DueRun;
-  /** The drafts that it has planned and written, or left as they are, since `run` was queued last. By subject. */
+  /** Its revision when the present pass over its drafts began. */
+  began: number;
+  /** The drafts that the pass has planned and written, or left as they are. By subject. */
   readonly written: Map<string, Written>;
-  /** The drafts that need not be planned again before the run is queued again. */
-  readonly seen: Set<string>;
+  readonly seen: Seen;
   /** A person has closed a draft since it was planned. */
   isClosed: boolean;
   /** Why some drafts could not be written. */
@@ -230,7 +232,9 @@ interface Progress {
 
 /**
  * Ends a step after each batch and each draft that fails, and goes on with the next. Plans again when events arrived
- * meanwhile, so that they need not wait for the rest. False when there was nothing to do. Throws when the system failed.
+ * meanwhile, so that they need not wait for the rest; after the rest, another pass looks at what they changed. So a run
+ * comes to its last draft, and other runs to their turn, however many events arrive. False when there was nothing to do.
+ * Throws when the system failed.
  */
 async function* doRun(
   deps: Needs,
@@ -245,16 +249,16 @@ async function* doRun(
     signal,
     lease,
     run,
+    began: run.revision,
     written: new Map(),
-    seen: new Set(),
+    seen: { subjects: new Set(), results: new Set() },
     isClosed: false,
     failures: [],
   };
   const { failures } = progress;
   try {
     for (let closings = 0, plans = 0; closings < MAX_PLANS; plans++) {
-      const seen = { revision: progress.run.revision, subjects: progress.seen };
-      const planned = await db.read((tx) => planRun(tx, deps, progress.run, seen, clock.now()));
+      const planned = await db.read((tx) => planRun(tx, deps, progress.run, progress.seen, clock.now()));
       if (planned === null) return plans > 0;
       if (planned === 'wait') {
         const dueAt = new Date(clock.now().getTime() + LOOK_MS);
@@ -264,18 +268,17 @@ async function* doRun(
         }, orderOf(run));
         return true;
       }
-      if (planned.run.revision !== progress.run.revision) {
-        progress.seen.clear();
-        progress.written.clear();
-      }
+      if (progress.seen.subjects.size === 0) beginPass(progress, planned.run);
       Object.assign(progress, { run: planned.run, isClosed: false });
       const next = yield* makeDrafts(progress, planned);
       if (next === 'done') return true;
+      if (next === 'again') progress.seen.subjects.clear();
       if (progress.isClosed) closings++;
       else if (next === 'plan' && !planned.isWhole) {
-        for (const subject of planned.subjects) progress.seen.add(subject);
+        for (const subject of planned.subjects) progress.seen.subjects.add(subject);
         yield;
       } else if (failures.length > 0) break;
+      else yield;
       if (closings === MAX_PLANS) {
         failures.push(new Error('the draft was published or deleted again and again meanwhile'));
       }
@@ -287,6 +290,12 @@ async function* doRun(
   // An aborted run stays queued.
   if (signal?.aborted !== true) await fail(progress);
   return true;
+}
+
+/** Nothing is seen yet: what was written for an earlier revision is planned again. */
+function beginPass(progress: Progress, { revision }: DueRun): void {
+  if (revision !== progress.began) progress.written.clear();
+  progress.began = revision;
 }
 
 /** Composes and writes the drafts of a plan in batches. Tells what comes next, which is `done` for an aborted run too. */
@@ -351,7 +360,7 @@ async function writeParts(
     const [part = [], ...rest] = parts;
     parts = rest;
     const mayEnd = failures.length === 0 && !progress.isClosed;
-    const end = { isLast: isLast && rest.length === 0, mayEnd, lease };
+    const end = { isLast: isLast && rest.length === 0, mayEnd, lease, began: progress.began };
     const write = (tx: WriteTx) => writeBatch(tx, deps, planned, part, written, end);
     try {
       const step = await deps.db.write(write, orderOf(run));

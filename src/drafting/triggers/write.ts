@@ -35,22 +35,25 @@ export function unchanged(draft: SourcedDraft): Written {
   return { subject, window, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
 }
 
-/** The next step after a batch. `news`: an event arrived, which must not wait for the rest. */
-export type Next = 'plan' | 'news' | 'done';
+/**
+ * The next step after a batch. `news`: an event arrived, which must not wait for the rest. `again`: the rest is done, and
+ * an event arrived since the pass began.
+ */
+export type Next = 'plan' | 'news' | 'again' | 'done';
 
 export interface Step {
   written: Written[];
   next: Next;
 }
 
-/** Writes drafts, and ends the run after the last ones if it may. */
+/** Writes drafts, and ends the run after the last ones if it may. `began`: the revision of the run when its pass began. */
 export async function writeBatch(
   tx: WriteTx,
   deps: Needs,
   planned: Plan,
   batch: readonly Composed[],
   before: ReadonlyMap<string, Written>,
-  { isLast, mayEnd, lease }: { isLast: boolean; mayEnd: boolean; lease: Lease },
+  { isLast, mayEnd, lease, began }: { isLast: boolean; mayEnd: boolean; lease: Lease; began: number },
 ): Promise<Step> {
   const { run } = planned;
   // Sent together: one round trip.
@@ -65,10 +68,11 @@ export async function writeBatch(
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
   const now = deps.clock.now();
   const waitsUntil = [...planned.upcoming.values()].sort()[0];
+  const whole = { ...run, revision: began };
   const ended = await (waitsUntil === undefined
-    ? finishRun(tx, run)
-    : waitWithRun(tx, run, new Date(waitsUntil), now));
-  if (!ended) return { written, next: 'news' };
+    ? finishRun(tx, whole)
+    : waitWithRun(tx, whole, new Date(waitsUntil), now));
+  if (!ended) return { written, next: 'again' };
   lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
   await settleRun(tx, run, planned, [...all.values()], now);
