@@ -10,7 +10,7 @@ import {
   streamedPage,
 } from '../http/respond.ts';
 import { type AccessEnded, AppError } from '../lib/app-error.ts';
-import { DAY_MS } from '../lib/time.ts';
+import { DAY_MS, freeTurns } from '../lib/time.ts';
 import { countAttention, shownTo } from '../people/attention.ts';
 import type { Actor } from '../people/audit.ts';
 import type { Guard } from '../people/guard.ts';
@@ -170,6 +170,8 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         return pageResponse(renderFragment(answer, visit), 200, cookies.changes());
       }
       if (notice !== null) cookies.set('notice', '', 0);
+      // Readers of lists come before the rendering, which holds the thread for milliseconds.
+      await freeTurns();
       let html: string;
       try {
         html = renderPage(answer, visit, frame, notice);
