@@ -26,6 +26,7 @@ export const entryPoints = [
   'src/drafting/thread-main.ts',
   'src/lib/markdown/texts-thread.ts',
   'src/server/backup/backup-thread.ts',
+  'src/server/backup/sync-thread.ts',
   'src/readers/public/card-thread.ts',
 ];
 
