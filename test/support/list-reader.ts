@@ -1,6 +1,8 @@
 // Reads lists of posts and measures how long each takes. A process of its own: what else a client does, such as deliveries that
 // wait for a slow disk, must not hold up the watch. `startListReader` starts it, and the rest runs in it.
 
+import { setPriority } from 'node:os';
+
 interface Asked {
   /** Of the list, without the number of the page. */
   url: string;
@@ -68,6 +70,12 @@ const AGAIN_MS = 500;
 const PRINT_MS = 600_000;
 
 if (import.meta.main) {
+  try {
+    // Readers have machines of their own: these must not wait for a processor behind a backup.
+    setPriority(-10);
+  } catch {
+    // Only root may.
+  }
   const { url, key } = JSON.parse(Bun.argv[2] ?? '') as Asked;
   const send = (message: { turn: number } | ListFigures) => process.send?.(message);
   let first: number[] = [];
