@@ -274,8 +274,10 @@ ${download(`${prefix}-x64`)}
     end
   end
 `;
+  // Homebrew allows 80 characters.
+  const [summary] = manifest.description.split(':');
   return `class Tidings < Formula
-  desc "${manifest.description.replace(/\.$/, '')}"
+  desc "${summary}"
   homepage "${url}"
   version "${version}"
   license "MIT"

@@ -58,7 +58,7 @@ export function restartWithEngineOptions(): void {
   const hasAll = Object.keys(OPTIONS).every((name) => process.env[name] !== undefined);
   if (execve === undefined || (hasAll && flags.length === 0)) return;
   // A compiled program adds its own name in front of the words.
-  const words = Bun.argv.slice(Bun.main.startsWith('/$bunfs/') ? 2 : 1);
+  const words = Bun.argv.slice(isBinary ? 2 : 1);
   try {
     execve(process.execPath, [process.argv0, ...execArgv, ...flags, ...words], {
       ...OPTIONS,
