@@ -74,7 +74,9 @@ for (const notice of document.querySelectorAll('[data-notice]')) {
   const region = notice.parentElement;
   notice.remove();
   setTimeout(() => region.append(notice));
-  notice.querySelector('[data-close]').addEventListener('click', () => notice.remove());
+  const button = notice.querySelector('[data-close]');
+  button.hidden = false;
+  button.addEventListener('click', () => notice.remove());
   if (notice.dataset.notice !== 'brief') continue;
   const close = () => {
     // Wait while somebody points at it or is inside.

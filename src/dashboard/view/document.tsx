@@ -250,7 +250,7 @@ function NoticeLine({ notice: { text, undo } }: { notice: Notice }) {
       <Icon name="check" />
       <span class="grow">{text}</span>
       {undo !== null && <Action to={undo} label="Undo" kind="link" />}
-      <button type="button" class="close" aria-label="Close" data-close data-script hidden>
+      <button type="button" class="close" aria-label="Close" data-close hidden>
         <Icon name="x" />
       </button>
     </div>
