@@ -170,8 +170,9 @@ export function createHandler(deps: DashboardDeps, guard: Guard) {
         return pageResponse(renderFragment(answer, visit), 200, cookies.changes());
       }
       if (notice !== null) cookies.set('notice', '', 0);
-      // Readers of lists come before the rendering, which holds the thread for milliseconds.
-      await freeTurns();
+      // Readers of lists come before the rendering, which holds the thread for milliseconds. A form that goes on arriving
+      // takes memory, so its answer comes first.
+      if (page.method === 'GET') await freeTurns();
       let html: string;
       try {
         html = renderPage(answer, visit, frame, notice);
