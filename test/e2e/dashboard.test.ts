@@ -146,11 +146,11 @@ test('from connecting GitHub to a draft, with the log open beside it', async () 
   const rehearsed = rehearsal.getByRole('article').filter({ hasText: 'Rocket 2.4.0: quieter engines' });
   await rehearsed.getByRole('listitem').filter({ hasText: 'Quiet mode' }).waitFor();
   // The first post stands apart from the hint above it.
-  const [hint, post] = [
-    await rehearsal.locator('.hint').first().boundingBox(),
-    await rehearsed.boundingBox(),
-  ];
-  expect((post?.y ?? 0) - (hint?.y ?? 0) - (hint?.height ?? 0)).toBeGreaterThanOrEqual(12);
+  const gap = await rehearsed.evaluate((post) => {
+    const hint = post.closest('#rehearsal')?.querySelector('.hint');
+    return post.getBoundingClientRect().top - (hint?.getBoundingClientRect().bottom ?? 0);
+  });
+  expect(gap).toBeGreaterThanOrEqual(12);
   await go('Posts');
   expect(await link('Rocket 2.4.0: quieter engines').count()).toBe(1);
   expect(trouble).toEqual([]);
