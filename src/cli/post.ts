@@ -18,7 +18,7 @@ import { getPost, listPostPage, readPost } from '../posts/store.ts';
 import { listOpenChanges } from '../posts/suggestions.ts';
 import type { Services } from '../server/services.ts';
 import { isoTime, limitTo, pageNumber, readOf, type TidingsCommand } from './command.ts';
-import { explain } from './hints.ts';
+import { explain } from './failure.ts';
 import { fields, oneLine, progressOf, status, type Terminal, type Text, table } from './output.ts';
 import { addExportCommand } from './post-export.ts';
 import {

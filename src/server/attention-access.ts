@@ -1,7 +1,7 @@
 import { and, asc, eq, isNotNull, isNull, lte } from 'drizzle-orm';
 import { dialectOf, type ReadTx } from '../../db/engine.ts';
 import { apps, hooks, integrations, tokenStates } from '../../db/schema/integrations.ts';
-import { listSilent } from '../intake/watch/silence-store.ts';
+import { listSilent } from '../intake/silence.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { integrationName } from '../integrations/words.ts';
 import { tidings } from '../lib/build.ts';

@@ -145,7 +145,7 @@ export function leaderJobs(deps: Deps & { elapsed: Elapsed }, compose: Compose):
       name: 'watch-silence',
       effect: 'Nobody is told of webhooks that have gone silent.',
       every: 60_000,
-      run: async (signal) => (await import('../intake/watch/silence.ts')).watchSilence(deps, signal),
+      run: async (signal) => (await import('../intake/silence.ts')).watchSilence(deps, signal),
     },
     {
       name: 'image-addresses',

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { explain } from '../../src/cli/hints.ts';
+import { explain } from '../../src/cli/failure.ts';
 import { AppError, notFound } from '../../src/lib/app-error.ts';
 import { tidings } from '../../src/lib/build.ts';
 

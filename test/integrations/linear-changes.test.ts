@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { recoverDue } from '../../src/intake/recovery.ts';
-import { watchSilence } from '../../src/intake/watch/silence.ts';
+import { watchSilence } from '../../src/intake/silence.ts';
 import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
 import { listRecoveries } from '../../src/integrations/recovery-store.ts';
 import { findInDatabase } from '../../src/server/attention.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
-import { listDuePlaces } from '../../src/intake/watch/silence-store.ts';
+import { listDuePlaces } from '../../src/intake/silence.ts';
 import { listDueTokens } from '../../src/integrations/token.ts';
 import { randomIds } from '../../src/lib/text.ts';
 import { DAY_MS } from '../../src/lib/time.ts';

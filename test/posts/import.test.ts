@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import type { Storage } from '../../db/engine.ts';
-import { explain } from '../../src/cli/hints.ts';
+import { explain } from '../../src/cli/failure.ts';
 import type { AppError } from '../../src/lib/app-error.ts';
 import { letOthersIn } from '../../src/lib/time.ts';
 import { parseJsonLines, readRecords } from '../../src/posts/import/records.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { isSilent, learnRhythm, WINDOW } from '../../src/intake/watch/silence.ts';
+import { isSilent, learnRhythm, WINDOW } from '../../src/intake/silence.ts';
 import { rounds } from '../support/rounds.ts';
 
 // Simulated teams: false alarms are rare on each steady rhythm, and a real silence is found.

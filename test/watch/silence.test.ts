@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { silences } from '../../db/schema/integrations.ts';
-import { watchSilence } from '../../src/intake/watch/silence.ts';
+import { watchSilence } from '../../src/intake/silence.ts';
 import { setEnabled } from '../../src/integrations/connect.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { findInDatabase } from '../../src/server/attention.ts';

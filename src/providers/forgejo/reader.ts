@@ -16,7 +16,7 @@ import {
 import { isoTime } from '../provider.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } from '../reader.ts';
 import { nextLink } from '../rest.ts';
-import { LARGEST_PAGE, openClient } from './api/client.ts';
+import { LARGEST_PAGE, openClient } from './api/index.ts';
 import {
   type Commit,
   commitsOf,

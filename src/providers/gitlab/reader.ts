@@ -10,7 +10,7 @@ import {
 } from '../host-reader.ts';
 import { isoTime, type Payload } from '../provider.ts';
 import type { RangeCommit, ReadDelivery, RemoteRepository, RepositoryReader } from '../reader.ts';
-import { LARGEST_PAGE, nextNumber, openClient } from './api/client.ts';
+import { LARGEST_PAGE, nextNumber, openClient } from './api/index.ts';
 import {
   type Commit,
   commitsOf,
