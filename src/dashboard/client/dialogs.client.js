@@ -96,7 +96,8 @@ for (const chart of document.querySelectorAll('[data-chart]')) {
     for (const each of columns) each.classList.toggle('on', each === column);
     if (value !== null) value.textContent = column?.querySelector('title').textContent ?? '';
   };
-  chart.addEventListener('pointerover', (event) => show(event.target.closest('g')));
+  // Not "pointerover": scrolling moves other columns below a pointer that rests.
+  chart.addEventListener('pointermove', (event) => show(event.target.closest('g')));
   chart.addEventListener('pointerleave', () => show(null));
   chart.addEventListener('blur', () => show(null));
   chart.addEventListener('keydown', (event) => {
