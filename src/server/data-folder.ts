@@ -204,7 +204,7 @@ function lostStorage(
   return new DataFolderError(message, { cause: failure });
 }
 
-/** How long a server may take to start, or to stop, in milliseconds. */
+/** How long a server may take to start, and any process to close the database, in milliseconds. */
 const CHANGE_MS = 2_000;
 
 /**
@@ -220,13 +220,17 @@ function requireServerFiles(folder: string, isServed: () => boolean): void {
   }
 }
 
-/** The same for a process that outlived the server. */
+/** The same for a process that outlived the server. SQLite also deletes the index when the last process closes the database. */
 function requireSharedIndex(folder: string): void {
-  const holder = findOrphanedUser(databaseFile(folder));
-  if (holder === null) return;
-  throw new Error(
-    `tidings.db-shm was deleted while process ${holder} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`,
-  );
+  const findHolder = () => findOrphanedUser(databaseFile(folder));
+  let holder = findHolder();
+  for (const givesUpAt = performance.now() + CHANGE_MS; holder !== null; holder = findHolder()) {
+    if (performance.now() > givesUpAt)
+      throw new Error(
+        `tidings.db-shm was deleted while process ${holder} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`,
+      );
+    Bun.sleepSync(20);
+  }
 }
 
 /**

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { ping, postSigned } from '../support/fleet.ts';
-import { program, type ServerProcess, startTidings } from '../support/server.ts';
+import { program, root, type ServerProcess, startTidings } from '../support/server.ts';
 import { mayMount, startOnMount } from '../support/small-disk.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -220,6 +220,31 @@ describe('a server that loses a file of its database answers no delivery with 20
     expect(await statusOf(next, 'after', connection)).toBe(200);
     expect(logged()).toEqual(['after', 'before']);
   }, 60_000);
+
+  test.skipIf(process.platform !== 'linux')(
+    'the index of the log, which SQLite deletes as another process closes the database: a start waits',
+    async () => {
+      await cli(dataDir(), ['organization', 'list']);
+      // As the close of the last one: first the index goes, then the locks. It ends once the start holds the folder.
+      const close = `const { takeLock } = require(process.argv[2]);
+        const db = new (require('bun:sqlite').Database)(process.argv[1]);
+        db.query('SELECT * FROM sqlite_schema').all();
+        require('node:fs').rmSync(process.argv[1] + '-shm');
+        console.log('open');
+        let release;
+        while ((release = takeLock(process.argv[3], 'server', 0)) !== null) { release(); Bun.sleepSync(10); }
+        Bun.sleepSync(100);
+        db.close();`;
+      const lock = join(root, 'db/sqlite/lock.ts');
+      const words = [process.execPath, '-e', close, path(''), lock, join(dataDir(), 'tidings.lock')];
+      const other = Bun.spawn(words, { stdout: 'pipe' });
+      await other.stdout.getReader().read();
+      const next = await startTidings(dataDir());
+      running.push(next);
+      expect(await other.exited).toBe(0);
+    },
+    60_000,
+  );
 
   test('the database: the next start names the copy that was saved', async () => {
     const { connection, exitCode, lines } = await loseFile(() => rmSync(path('')));
