@@ -180,6 +180,22 @@ test('a run comes to its last draft while events keep arriving', async () => {
   expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
 });
 
+test('a run in which events keep arriving settles the results of those before', async () => {
+  await deliver(0);
+  const queued = "SELECT count(*) FROM delivery_results WHERE outcome = 'queued'";
+  const counts: number[] = [];
+  const { db } = withNews((count) => count < 40);
+  const { read } = db;
+  db.read = async (...given) => {
+    counts.push(Number((await valuesOf(app.db, queued))[0]?.[0]));
+    return read(...given);
+  };
+  await runTriggers({ ...app.deps, db }, compose);
+  expect(counts.length).toBeGreaterThan(40);
+  expect(Math.max(...counts)).toBeLessThan(8);
+  expect(counts.at(-1)).toBe(0);
+});
+
 test('a run in which events keep arriving lets others have their turn', async () => {
   await deliver(0);
   const branches: (string | null | undefined)[] = [];

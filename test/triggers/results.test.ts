@@ -327,12 +327,10 @@ test('results are deleted with their log entry', async () => {
 });
 
 testSqlite('a run over many releases reads the results of its own deliveries alone', async () => {
-  const window = { integrationId: 'i', repositoryId: 'r', branch: 'main', after: undefined, until: '2026' };
   const draft = { eventKeys: [], outcome: 'created', postId: null } as const;
+  const waiting = { deliveryId: 'log', eventKey: 'push 6dcb09b', outcome: 'waiting' } as const;
   const plans = await plansOf((db) =>
-    db.write((tx) =>
-      settleWaiting(tx, { triggerId: 't', scope: 'r main' }, window, draft, ['log'], new Date()),
-    ),
+    db.write((tx) => settleWaiting(tx, { triggerId: 't', scope: 'r main' }, [waiting], draft, new Date())),
   );
   expect(plans.join()).toContain('SEARCH delivery_results USING');
   expect(plans.join()).not.toContain('SCAN delivery_results');

@@ -1,16 +1,4 @@
-import {
-  and,
-  countDistinct,
-  eq,
-  getTableColumns,
-  gt,
-  gte,
-  inArray,
-  lte,
-  ne,
-  notInArray,
-  sql,
-} from 'drizzle-orm';
+import { and, countDistinct, eq, getTableColumns, gte, inArray, ne, sql } from 'drizzle-orm';
 import {
   dialectOf,
   matching,
@@ -25,7 +13,7 @@ import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/trigg
 import { countDays, type DayCounts } from '../../integrations/deliveries/count-store.ts';
 import type { Delivery } from '../../integrations/deliveries/store.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import type { EventSource } from '../../providers/events.ts';
+import type { EventSource, EventType } from '../../providers/events.ts';
 import type { Outcome as DraftOutcome } from '../write.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import type { DueRun } from './queue-store.ts';
@@ -84,11 +72,10 @@ const isOfScope = and(matching(deliveryResults, ofScope), isOpen);
 const isUnsettled = and(isOfScope, ne(deliveryResults.outcome, 'waiting'));
 const isWaiting = and(isOfScope, eq(deliveryResults.outcome, 'waiting'));
 
+type Open = Pick<Row, 'deliveryId' | 'eventKey' | 'outcome'>;
+
 /** The results that a run of the scope may settle. Those that wait do so for the draft of a release. */
-export async function listOpen(
-  tx: ReadTx,
-  { triggerId, scope }: Scope,
-): Promise<Pick<Row, 'deliveryId' | 'eventKey' | 'outcome'>[]> {
+export async function listOpen(tx: ReadTx, { triggerId, scope }: Scope): Promise<Open[]> {
   return statements(tx).open.all({ triggerId, scope });
 }
 
@@ -103,35 +90,57 @@ export async function settleResults(
   await statements(tx).settle.run({ triggerId, scope, eventKeys, ...result });
 }
 
-/** Settles the results of the events that are in no draft, at the end of a run, but for those that are `open`. */
+/** Settles results whose events are in no draft. */
 export async function settleRest(
   tx: WriteTx,
   { triggerId, scope }: Scope,
   { event, isRolling }: Pick<TriggerKind, 'event' | 'isRolling'>,
-  { closedKeys, open }: Readonly<Record<'closedKeys' | 'open', ReadonlySet<string>>>,
+  rest: readonly Open[],
+  closedKeys: ReadonlySet<string>,
   now: Date,
 ): Promise<void> {
-  const keys = { closedKeys: [...closedKeys], open: [...open], own: `${event} %` };
+  const keys = { ...namesOf(rest), closedKeys: [...closedKeys], own: `${event} %` };
   const result = { other: isRolling ? 'unchanged' : 'waiting', updatedAt: now.toISOString() };
   await statements(tx).settleRest.run({ triggerId, scope, ...keys, ...result });
 }
 
-/**
- * Settles the results of the events in a window, which waited for its draft. `waiting`: the log entries whose
- * results wait. Those that the draft names get its outcome; a release with notes names none.
- */
+/** Deliveries and events. A delivery has one event. */
+const namesOf = (results: readonly Open[]) => ({
+  deliveryIds: results.map(({ deliveryId }) => deliveryId),
+  keys: results.map(({ eventKey }) => eventKey),
+});
+
+/** Settles results that waited for a draft. Those that it names get its outcome; a release with notes names none. */
 export async function settleWaiting(
   tx: WriteTx,
   { triggerId, scope }: Scope,
-  window: EventSource & { branch: string; after: string | undefined; until: string },
+  waiting: readonly Open[],
   draft: { eventKeys: readonly string[]; outcome: Outcome; postId: string | null },
-  waiting: readonly string[],
   now: Date,
 ): Promise<void> {
-  const { repositoryId, after = '' } = window;
-  const place = { ...window, repositoryId: repositoryId ?? '', after };
   const result = { ...draft, updatedAt: now.toISOString() };
-  await statements(tx).settleWaiting.run({ triggerId, scope, waiting, ...place, ...result });
+  await statements(tx).settleWaiting.run({ triggerId, scope, ...namesOf(waiting), ...result });
+}
+
+/** When events of a branch happened, by keys such as `push 6dcb09b`. */
+export async function findTimes(
+  tx: ReadTx,
+  { integrationId, repositoryId, branch }: EventSource & { branch: string },
+  eventKeys: readonly string[],
+): Promise<Map<string, string>> {
+  const { type, key, occurredAt } = events;
+  const ofBranch = matching(events, { integrationId, repositoryId: repositoryId ?? '', branch });
+  const times = new Map<string, string>();
+  for (const [name, keys] of Map.groupBy(eventKeys, (each) => each.split(' ', 1)[0] as EventType)) {
+    const own = dialectOf(tx).listed(keys.map((each) => each.slice(name.length + 1)));
+    const found = await tx
+      .select({ key, occurredAt })
+      .from(events)
+      .where(and(ofBranch, eq(type, name), inArray(key, own)))
+      .all();
+    for (const each of found) times.set(`${name} ${each.key}`, each.occurredAt);
+  }
+  return times;
 }
 
 /** Ends the waiting for a trigger that is deleted. */
@@ -227,20 +236,10 @@ const statements = prepared((db) => {
   const isClosed = inArray(eventKey, listed(sql.placeholder('closedKeys')));
   const isOwn = sql`${eventKey} like ${sql.placeholder('own')}`;
   const { outcome, postId, error, updatedAt } = result;
-  const inWindow = db
-    .select({ key: sql`${events.type} || ' ' || ${events.key}` })
-    .from(events)
-    .where(
-      and(
-        matching(events, {
-          integrationId: sql.placeholder('integrationId'),
-          repositoryId: sql.placeholder('repositoryId'),
-          branch: sql.placeholder('branch'),
-        }),
-        gt(events.occurredAt, sql.placeholder('after')),
-        lte(events.occurredAt, sql.placeholder('until')),
-      ),
-    );
+  const isGiven = and(
+    inArray(deliveryId, listed(sql.placeholder('deliveryIds'))),
+    inArray(eventKey, listed(sql.placeholder('keys'))),
+  );
   const update = db.update(deliveryResults);
   return {
     insert: db.insert(deliveryResults).values(result).onConflictDoNothing().prepare(),
@@ -259,7 +258,7 @@ const statements = prepared((db) => {
         error: null,
         updatedAt,
       })
-      .where(and(isUnsettled, notInArray(eventKey, listed(sql.placeholder('open')))))
+      .where(and(isUnsettled, isGiven))
       .prepare(),
     settleWaiting: update
       .set({
@@ -267,9 +266,7 @@ const statements = prepared((db) => {
         postId: sql`case when ${isInDraft} then cast(${postId} as text) end`,
         updatedAt,
       })
-      .where(
-        and(isWaiting, inArray(deliveryId, listed(sql.placeholder('waiting'))), inArray(eventKey, inWindow)),
-      )
+      .where(and(isWaiting, isGiven))
       .prepare(),
     fail: update.set({ outcome: 'failed', error, updatedAt }).where(isUnsettled).prepare(),
   };

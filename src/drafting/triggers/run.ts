@@ -219,8 +219,8 @@ interface Progress {
   readonly lease: Lease;
   /** As it was planned last. */
   run: DueRun;
-  /** Its revision when the present pass over its drafts began. */
-  began: number;
+  /** Its revision when the present pass over its drafts began, and the results that it had to settle. */
+  began: Pick<Plan, 'fresh'> & Pick<DueRun, 'revision'>;
   /** The drafts that the pass has planned and written, or left as they are. By subject. */
   readonly written: Map<string, Written>;
   readonly seen: Seen;
@@ -249,7 +249,7 @@ async function* doRun(
     signal,
     lease,
     run,
-    began: run.revision,
+    began: { revision: run.revision, fresh: [] },
     written: new Map(),
     seen: { subjects: new Set(), results: new Set() },
     isClosed: false,
@@ -268,7 +268,7 @@ async function* doRun(
         }, orderOf(run));
         return true;
       }
-      if (progress.seen.subjects.size === 0) beginPass(progress, planned.run);
+      if (progress.seen.subjects.size === 0) beginPass(progress, planned);
       Object.assign(progress, { run: planned.run, isClosed: false });
       const next = yield* makeDrafts(progress, planned);
       if (next === 'done') return true;
@@ -293,9 +293,9 @@ async function* doRun(
 }
 
 /** Nothing is seen yet: what was written for an earlier revision is planned again. */
-function beginPass(progress: Progress, { revision }: DueRun): void {
-  if (revision !== progress.began) progress.written.clear();
-  progress.began = revision;
+function beginPass(progress: Progress, { run: { revision }, fresh }: Plan): void {
+  if (revision !== progress.began.revision) progress.written.clear();
+  progress.began = { revision, fresh };
 }
 
 /** Composes and writes the drafts of a plan in batches. Tells what comes next, which is `done` for an aborted run too. */

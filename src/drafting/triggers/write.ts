@@ -10,7 +10,7 @@ import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { findTrigger, kinds } from './model.ts';
 import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
-import { settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { findTimes, settleRest, settleResults, settleWaiting } from './results-store.ts';
 
 // Writes the drafts of a run, the results of their events, and its end.
 
@@ -46,14 +46,21 @@ export interface Step {
   next: Next;
 }
 
-/** Writes drafts, and ends the run after the last ones if it may. `began`: the revision of the run when its pass began. */
+interface End {
+  isLast: boolean;
+  mayEnd: boolean;
+  lease: Lease;
+  began: Pick<Plan, 'fresh'> & Pick<DueRun, 'revision'>;
+}
+
+/** Writes drafts, and ends the run after the last ones if it may. `began`: the state of the run when its pass began. */
 export async function writeBatch(
   tx: WriteTx,
   deps: Needs,
   planned: Plan,
   batch: readonly Composed[],
   before: ReadonlyMap<string, Written>,
-  { isLast, mayEnd, lease, began }: { isLast: boolean; mayEnd: boolean; lease: Lease; began: number },
+  { isLast, mayEnd, lease, began }: End,
 ): Promise<Step> {
   const { run } = planned;
   // Sent together: one round trip.
@@ -68,15 +75,16 @@ export async function writeBatch(
   if (!isLast) return { written, next: (await isCurrent(tx, run)) ? 'plan' : 'news' };
   const now = deps.clock.now();
   const waitsUntil = [...planned.upcoming.values()].sort()[0];
-  const whole = { ...run, revision: began };
+  const whole = { ...run, revision: began.revision };
   const ended = await (waitsUntil === undefined
     ? finishRun(tx, whole)
     : waitWithRun(tx, whole, new Date(waitsUntil), now));
-  if (!ended) return { written, next: 'again' };
-  lease.releaseIn(tx);
+  if (ended) lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
-  await settleRun(tx, run, planned, [...all.values()], now);
-  return { written, next: 'done' };
+  // Where events keep arriving, the next pass has those of this one to settle, and not ever more.
+  const { fresh } = ended ? planned : began;
+  await settleRun(tx, run, { ...planned, fresh }, [...all.values()], now);
+  return { written, next: ended ? 'done' : 'again' };
 }
 
 type Found = Awaited<ReturnType<typeof find>>;
@@ -132,7 +140,7 @@ async function writeAll(
   return Promise.all(writing);
 }
 
-/** Settles the results that no draft has settled, at the end of a run. */
+/** Settles the results that no draft has settled, at the end of a pass. */
 async function settleRun(
   tx: WriteTx,
   run: DueRun,
@@ -146,15 +154,24 @@ async function settleRun(
   // The run waits for these.
   const open = new Set([...upcoming.keys()].map((tag) => `release ${tag}`));
   const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey) && !open.has(eventKey));
-  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], { closedKeys, open }, now);
+  if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], rest, closedKeys, now);
+  const left = [...waiting, ...rest];
+  const windows = written.filter(({ window, outcome }) => window !== null && outcome !== 'closed');
+  if (left.length === 0 || windows.length === 0) return;
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
-  const entries = [...waiting, ...rest].map(({ deliveryId }) => deliveryId);
-  if (entries.length === 0) return;
-  for (const { window, outcome, ...result } of written) {
-    if (window === null || outcome === 'closed') continue;
-    await settleWaiting(tx, run, { ...source, ...window }, { outcome, ...result }, entries, now);
+  const keys = left.map(({ eventKey }) => eventKey);
+  const times = await findTimes(tx, source, keys);
+  for (const { window, outcome, ...result } of windows) {
+    const own = left.filter(({ eventKey }) => isIn(window, times.get(eventKey)));
+    if (own.length > 0 && outcome !== 'closed')
+      await settleWaiting(tx, run, own, { outcome, ...result }, now);
   }
+}
+
+function isIn(window: Written['window'], time: string | undefined): boolean {
+  if (window === null || time === undefined) return false;
+  return time > (window.after ?? '') && time <= window.until;
 }
 
 /** Writes a draft and the results of its events. */
