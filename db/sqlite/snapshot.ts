@@ -1,6 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
+import { logOf } from './connection.ts';
 import { rewriteLog } from './wal.ts';
 
 export type TableCounts = Record<string, number>;
@@ -25,6 +26,7 @@ export function snapshotInto(source: string, target: string): TableCounts {
   const sqlite = openExisting(source);
   try {
     sqlite.run('PRAGMA busy_timeout = 5000');
+    loadLog(source);
     let tables: TableCounts = {};
     sqlite.function('note_counts', (counts) => {
       tables = JSON.parse(String(counts)) as TableCounts;
@@ -40,6 +42,22 @@ export function snapshotInto(source: string, target: string): TableCounts {
     // The last connection to close checkpoints the log.
     sqlite.run('PRAGMA synchronous = FULL');
     sqlite.close();
+  }
+}
+
+/**
+ * Reads the log into memory. While the copy is read, the server cannot begin it anew, and writes on into parts that it has not
+ * used since the last copy. It writes parts of pages: for each that is not in memory, it would wait for the disk.
+ */
+function loadLog(file: string): void {
+  // Without a server, there may be none.
+  if (!existsSync(logOf(file))) return;
+  const log = openSync(logOf(file), 'r');
+  try {
+    const buffer = Buffer.alloc(1024 * 1024);
+    while (readSync(log, buffer) > 0);
+  } finally {
+    closeSync(log);
   }
 }
 
