@@ -46,7 +46,7 @@ export function snapshotInto(source: string, target: string): TableCounts {
 }
 
 /**
- * Reads the log into memory. While the copy is read, the server cannot begin it anew, and writes on into parts that it has not
+ * Reads the log into memory. While the copy is read, the server cannot begin it again, and writes on into parts that it has not
  * used since the last copy. It writes parts of pages: for each that is not in memory, it would wait for the disk.
  */
 function loadLog(file: string): void {
