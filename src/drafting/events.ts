@@ -192,6 +192,27 @@ export async function findEvents<Type extends EventType>(
   return rows.map(toEvent).filter((event): event is Extract<Event, { type: Type }> => event.type === type);
 }
 
+/** When events of a branch happened, by keys such as `push 6dcb09b`. */
+export async function findTimes(
+  tx: ReadTx,
+  { branch, ...source }: EventSource & { branch: string },
+  eventKeys: readonly string[],
+): Promise<Map<string, string>> {
+  const { type, key, occurredAt } = events;
+  const ofBranch = matching(events, { ...idsOf(source), branch });
+  const times = new Map<string, string>();
+  for (const [name, keys] of Map.groupBy(eventKeys, (each) => each.split(' ', 1)[0] as EventType)) {
+    const own = dialectOf(tx).listed(keys.map((each) => each.slice(name.length + 1)));
+    const found = await tx
+      .select({ key, occurredAt })
+      .from(events)
+      .where(and(ofBranch, eq(type, name), inArray(key, own)))
+      .all();
+    for (const each of found) times.set(`${name} ${each.key}`, each.occurredAt);
+  }
+  return times;
+}
+
 /** The releases of some repositories of an integration, newest first, without their notes. */
 export async function listReleases(tx: ReadTx, integrationId: string, repositoryIds: readonly string[]) {
   const { repositoryId, key, branch, isPrerelease, occurredAt, deliveryId } = events;

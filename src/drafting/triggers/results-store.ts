@@ -7,13 +7,12 @@ import {
   type ReadTx,
   type WriteTx,
 } from '../../../db/engine.ts';
-import { deliveries, events, integrations } from '../../../db/schema/integrations.ts';
+import { deliveries, integrations } from '../../../db/schema/integrations.ts';
 import { posts } from '../../../db/schema/posts.ts';
 import { deliveryResults, triggerRuns, triggers } from '../../../db/schema/triggers.ts';
 import { countDays, type DayCounts } from '../../integrations/deliveries/count-store.ts';
 import type { Delivery } from '../../integrations/deliveries/store.ts';
 import { DAY_MS } from '../../lib/time.ts';
-import type { EventSource, EventType } from '../../providers/events.ts';
 import type { Outcome as DraftOutcome } from '../write.ts';
 import type { TriggerKind } from './kinds/kind.ts';
 import type { DueRun } from './queue-store.ts';
@@ -120,27 +119,6 @@ export async function settleWaiting(
 ): Promise<void> {
   const result = { ...draft, updatedAt: now.toISOString() };
   await statements(tx).settleWaiting.run({ triggerId, scope, ...namesOf(waiting), ...result });
-}
-
-/** When events of a branch happened, by keys such as `push 6dcb09b`. */
-export async function findTimes(
-  tx: ReadTx,
-  { integrationId, repositoryId, branch }: EventSource & { branch: string },
-  eventKeys: readonly string[],
-): Promise<Map<string, string>> {
-  const { type, key, occurredAt } = events;
-  const ofBranch = matching(events, { integrationId, repositoryId: repositoryId ?? '', branch });
-  const times = new Map<string, string>();
-  for (const [name, keys] of Map.groupBy(eventKeys, (each) => each.split(' ', 1)[0] as EventType)) {
-    const own = dialectOf(tx).listed(keys.map((each) => each.slice(name.length + 1)));
-    const found = await tx
-      .select({ key, occurredAt })
-      .from(events)
-      .where(and(ofBranch, eq(type, name), inArray(key, own)))
-      .all();
-    for (const each of found) times.set(`${name} ${each.key}`, each.occurredAt);
-  }
-  return times;
 }
 
 /** Ends the waiting for a trigger that is deleted. */

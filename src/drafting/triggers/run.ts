@@ -18,7 +18,7 @@ import { backOffMs, kinds } from './model.ts';
 import { BATCH, inOrder, type Plan, planRun, recipeOf, type Seen, type SourcedDraft } from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { failResults } from './results-store.ts';
-import { type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
+import { type Beginning, type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
 
 // A run makes the drafts of one scope: read the events, plan the drafts, compose each, write it. A process holds a lease
 // on each run that it does, so that several processes do different runs at the same time. A run whose process died or
@@ -219,8 +219,8 @@ interface Progress {
   readonly lease: Lease;
   /** As it was planned last. */
   run: DueRun;
-  /** Its revision when the present pass over its drafts began, and the results that it had to settle. */
-  began: Pick<Plan, 'fresh'> & Pick<DueRun, 'revision'>;
+  /** Of the present pass over its drafts. */
+  began: Beginning;
   /** The drafts that the pass has planned and written, or left as they are. By subject. */
   readonly written: Map<string, Written>;
   readonly seen: Seen;

@@ -1,7 +1,7 @@
 import type { Lease, WriteTx } from '../../../db/engine.ts';
 import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
-import { hasRelease } from '../events.ts';
+import { findTimes, hasRelease } from '../events.ts';
 import type { Composition } from '../store.ts';
 import { queueWording } from '../wording/store.ts';
 import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts';
@@ -10,7 +10,7 @@ import { OPEN, type PlannedDraft } from './kinds/kind.ts';
 import { findTrigger, kinds } from './model.ts';
 import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
-import { findTimes, settleRest, settleResults, settleWaiting } from './results-store.ts';
+import { settleRest, settleResults, settleWaiting } from './results-store.ts';
 
 // Writes the drafts of a run, the results of their events, and its end.
 
@@ -46,14 +46,17 @@ export interface Step {
   next: Next;
 }
 
+/** The revision of a run when a pass began, and the results that it had to settle. */
+export type Beginning = Pick<DueRun, 'revision'> & Pick<Plan, 'fresh'>;
+
 interface End {
   isLast: boolean;
   mayEnd: boolean;
   lease: Lease;
-  began: Pick<Plan, 'fresh'> & Pick<DueRun, 'revision'>;
+  began: Beginning;
 }
 
-/** Writes drafts, and ends the run after the last ones if it may. `began`: the state of the run when its pass began. */
+/** Writes drafts, and ends the run after the last ones if it may. */
 export async function writeBatch(
   tx: WriteTx,
   deps: Needs,
@@ -156,22 +159,21 @@ async function settleRun(
   const rest = fresh.filter(({ eventKey }) => !settled.has(eventKey) && !open.has(eventKey));
   if (rest.length > 0) await settleRest(tx, run, kinds[trigger.event], rest, closedKeys, now);
   const left = [...waiting, ...rest];
-  const windows = written.filter(({ window, outcome }) => window !== null && outcome !== 'closed');
+  const windows = written.flatMap(({ window, outcome, ...result }) =>
+    window === null || outcome === 'closed' ? [] : [{ ...window, draft: { outcome, ...result } }],
+  );
   if (left.length === 0 || windows.length === 0) return;
   const { integrationId } = trigger;
   const source = { integrationId, repositoryId: repositoryOf(run.scope), branch: branchOf(run.scope) };
   const keys = left.map(({ eventKey }) => eventKey);
   const times = await findTimes(tx, source, keys);
-  for (const { window, outcome, ...result } of windows) {
-    const own = left.filter(({ eventKey }) => isIn(window, times.get(eventKey)));
-    if (own.length > 0 && outcome !== 'closed')
-      await settleWaiting(tx, run, own, { outcome, ...result }, now);
+  for (const { after = '', until, draft } of windows) {
+    const own = left.filter(({ eventKey }) => {
+      const time = times.get(eventKey) ?? '';
+      return time > after && time <= until;
+    });
+    if (own.length > 0) await settleWaiting(tx, run, own, draft, now);
   }
-}
-
-function isIn(window: Written['window'], time: string | undefined): boolean {
-  if (window === null || time === undefined) return false;
-  return time > (window.after ?? '') && time <= window.until;
 }
 
 /** Writes a draft and the results of its events. */
