@@ -207,30 +207,34 @@ function lostStorage(
 /** How long a server may take to start, and any process to close the database, in milliseconds. */
 const CHANGE_MS = 2_000;
 
+/** What `find` still finds after that time; null once it finds nothing. */
+function findLasting<Found>(find: () => Found | null): Found | null {
+  for (const givesUpAt = performance.now() + CHANGE_MS; ; Bun.sleepSync(20)) {
+    const found = find();
+    if (found === null || performance.now() > givesUpAt) return found;
+  }
+}
+
 /**
  * A command would begin a new log or index beside those that the server has open, and damage the database.
  */
 function requireServerFiles(folder: string, isServed: () => boolean): void {
   const log = logOf(databaseFile(folder));
-  const findMissing = () => [log, log.replace(/-wal$/, '-shm')].find((path) => !existsSync(path));
-  for (const givesUpAt = performance.now() + CHANGE_MS; findMissing() !== undefined && isServed(); ) {
-    if (performance.now() > givesUpAt)
-      throw new Error(`${findMissing()} was deleted while its server runs. Restart the server first`);
-    Bun.sleepSync(20);
-  }
+  const missing = findLasting(() => {
+    const path = [log, log.replace(/-wal$/, '-shm')].find((each) => !existsSync(each));
+    return path !== undefined && isServed() ? path : null;
+  });
+  if (missing !== null)
+    throw new Error(`${missing} was deleted while its server runs. Restart the server first`);
 }
 
 /** The same for a process that outlived the server. SQLite also deletes the index when the last process closes the database. */
 function requireSharedIndex(folder: string): void {
-  const findHolder = () => findOrphanedUser(databaseFile(folder));
-  let holder = findHolder();
-  for (const givesUpAt = performance.now() + CHANGE_MS; holder !== null; holder = findHolder()) {
-    if (performance.now() > givesUpAt)
-      throw new Error(
-        `tidings.db-shm was deleted while process ${holder} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`,
-      );
-    Bun.sleepSync(20);
-  }
+  const holder = findLasting(() => findOrphanedUser(databaseFile(folder)));
+  if (holder === null) return;
+  throw new Error(
+    `tidings.db-shm was deleted while process ${holder} has tidings.db open. Stop every process that has it open, such as Litestream, then start again`,
+  );
 }
 
 /**
