@@ -26,7 +26,6 @@ export function snapshotInto(source: string, target: string): TableCounts {
   const sqlite = openExisting(source);
   try {
     sqlite.run('PRAGMA busy_timeout = 5000');
-    loadLog(source);
     let tables: TableCounts = {};
     sqlite.function('note_counts', (counts) => {
       tables = JSON.parse(String(counts)) as TableCounts;
@@ -34,6 +33,7 @@ export function snapshotInto(source: string, target: string): TableCounts {
     });
     // VACUUM cannot run in a transaction, but its target may be an expression, so one statement counts and copies.
     const counts = countsOf(tableNames(sqlite));
+    loadLog(source);
     // For the copy alone: syncing it would delay other commits.
     sqlite.run('PRAGMA synchronous = OFF');
     sqlite.run(`VACUUM INTO (SELECT note_counts(${counts}))`);
@@ -47,10 +47,11 @@ export function snapshotInto(source: string, target: string): TableCounts {
 
 /**
  * Reads the log into memory. While the copy is read, the server cannot begin it again, and writes on into parts that it has not
- * used since the last copy. It writes parts of pages: for each that is not in memory, it would wait for the disk.
+ * used since the last copy. It writes parts of pages: for each that is not in memory, it would wait for the disk. Call this
+ * after a read, so that no other process deletes the log meanwhile.
  */
 function loadLog(file: string): void {
-  // Without a server, there may be none.
+  // Other kinds of journals have none.
   if (!existsSync(logOf(file))) return;
   const log = openSync(logOf(file), 'r');
   try {
