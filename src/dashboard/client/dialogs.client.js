@@ -91,8 +91,11 @@ for (const chart of document.querySelectorAll('[data-chart]')) {
   const columns = [...chart.querySelectorAll('g')];
   const value = chart.querySelector('[data-chart-value]');
   let at = columns.length;
+  let shown = null;
   chart.tabIndex = 0;
   const show = (column) => {
+    if (column === shown) return;
+    shown = column;
     for (const each of columns) each.classList.toggle('on', each === column);
     if (value !== null) value.textContent = column?.querySelector('title').textContent ?? '';
   };
