@@ -187,7 +187,7 @@ export function isSilent({ longest, isWorking }: Rhythm, lastDay: number, today:
 }
 
 /** A repository, or an issue tracker, whose id is empty. */
-export type Place = Awaited<ReturnType<typeof listDuePlaces>>[number];
+type Place = Awaited<ReturnType<typeof listDuePlaces>>[number];
 
 /** The places with webhooks that are due for a look, those that were never looked at first. */
 export async function listDuePlaces(tx: ReadTx, now: Date, limit: number) {
@@ -215,7 +215,7 @@ const MAX_EVENTS = 2_000;
 /** Log entries in which to look for a delivery of a place. */
 const MAX_ENTRIES = 500;
 
-export interface Activity {
+interface Activity {
   /** Days with events, such as `2026-11-20`, sorted. */
   days: string[];
   /** The days before it are not known; empty where all are. */
@@ -226,7 +226,7 @@ export interface Activity {
 }
 
 /** The activity of a place since a day, by the events that outlive the log, and by its newest deliveries. */
-export async function readActivity(
+async function readActivity(
   tx: ReadTx,
   { integrationId, repositoryId }: Pick<Place, 'integrationId' | 'repositoryId'>,
   since: string,
@@ -280,7 +280,7 @@ async function findLastDelivery(tx: ReadTx, integrationId: string, repositoryId:
 }
 
 /** Does nothing if the integration is gone. */
-export async function saveSilence(tx: WriteTx, row: typeof silences.$inferSelect): Promise<void> {
+async function saveSilence(tx: WriteTx, row: typeof silences.$inferSelect): Promise<void> {
   if ((await tx.$count(integrations, eq(integrations.id, row.integrationId))) === 0) return;
   const { since, isProven, dueAt } = silences;
   const set = excluded({ since, isProven, dueAt });
