@@ -1,5 +1,16 @@
+import { dlopen, toArrayBuffer } from 'bun:ffi';
 import { Database as Sqlite } from 'bun:sqlite';
-import { close, closeSync, fdatasync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import {
+  close,
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { codeOf } from '../../src/lib/app-error.ts';
 import type { CheckpointFailures } from '../engine.ts';
@@ -100,6 +111,8 @@ export interface Wal {
   readonly checkpointFailures: Readonly<CheckpointFailures>;
   /** The log, also after it was deleted. */
   readonly descriptor: number;
+  /** That of the log's index, which changes with each commit of any process; null where it cannot be mapped. */
+  readonly header: Int32Array | null;
   /** Waits for the sync and the checkpoint that are running. Leaves the log open after a failure of the latch. */
   close(): Promise<void>;
 }
@@ -108,6 +121,40 @@ interface WalOptions {
   latch: FailureLatch;
   files: Files;
   syncFile?: SyncFile | undefined;
+}
+
+// Every commit of any process writes the header of the log's index, the `-shm` file (sqlite.org/walformat.html, 2.1).
+
+/** The header without its second copy. */
+const HEADER_BYTES = 48;
+
+/** musl takes the name for its own. */
+const LIBRARY = process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6';
+
+// The same on Linux and macOS.
+const PROT_READ = 1;
+const MAP_SHARED = 1;
+
+const openLibrary = () =>
+  dlopen(LIBRARY, { mmap: { args: ['ptr', 'u64', 'i32', 'i32', 'i32', 'i64'], returns: 'ptr' } });
+
+/** One for all databases: it is compiled, and stays. */
+let library: ReturnType<typeof openLibrary> | null = null;
+
+/** Read-only, until the process ends. Call this while SQLite reads the same log, so that nobody may cut the file. */
+export function mapHeader(log: string): Int32Array | null {
+  try {
+    // Never closed, also not after a failure: POSIX would drop the locks that SQLite has on the file, and the next process
+    // would believe that it is alone.
+    const descriptor = openSync(log.replace(/-wal$/, '-shm'), 'r');
+    if (fstatSync(descriptor).size < HEADER_BYTES) return null;
+    library ??= openLibrary();
+    const address = library.symbols.mmap(null, HEADER_BYTES, PROT_READ, MAP_SHARED, descriptor, 0);
+    // A failure is -1 without a sign, which is no safe number.
+    return typeof address === 'number' ? new Int32Array(toArrayBuffer(address, 0, HEADER_BYTES)) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Takes over the syncs and checkpoints of a connection to a file in WAL mode, whose log is open and on the disk. */
@@ -126,6 +173,7 @@ export function openWal(sqlite: Sqlite, { latch, files, syncFile = promisify(fda
   const checkpoints = createCheckpoints(sqlite, { isSafe });
   return {
     descriptor,
+    header: mapHeader(log),
     flush: sync.flush,
     syncingMs: sync.runningMs,
     refusal: () => (checkpoints.isRestarting() ? new DatabaseBusy() : null),

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase, type SqliteDatabase } from '../../db/sqlite/client.ts';
+import { createVersion } from '../../db/sqlite/storage.ts';
+import { mapHeader } from '../../db/sqlite/wal.ts';
 import { temporaryFolder } from '../support/cli.ts';
 
 // The version of the database, which tells whether a response can be given again.
@@ -43,7 +45,9 @@ async function versionsOf(version: () => number | null): Promise<(number | null)
   return versions;
 }
 
-test('each commit of this process and of another changes the version at once', async () => {
+test.each(['server', 'command'] as const)('each commit changes the version at once (%s)', async (role) => {
+  await db.close();
+  db = openDatabase(file, role);
   const versions = await versionsOf(db.version);
   expect(versions).toEqual(versions.map((_, at) => (versions[0] ?? 0) + Math.floor(at / 2)));
 });
@@ -99,6 +103,36 @@ test.if(process.platform === 'linux')('SQLite keeps its locks on the index of th
   expect(isLocked()).toBeTrue();
   await versionsOf(db.version);
   expect(isLocked()).toBeTrue();
+  mapHeader(`${file}-wal`);
+  Bun.gc(true);
+  expect(isLocked()).toBeTrue();
+});
+
+test('a file that is missing or too short is not mapped', async () => {
+  const path = join(folder.path, 'other-shm');
+  const map = () => mapHeader(join(folder.path, 'other-wal'));
+  expect(map()).toBeNull();
+  writeFileSync(path, new Uint8Array(47));
+  expect(map()).toBeNull();
+  writeFileSync(path, new Uint8Array(48));
+  expect(map()).toHaveLength(12);
+});
+
+test('each word of the header counts', () => {
+  const header = new Int32Array(12);
+  const version = createVersion(
+    db.$client,
+    () => true,
+    () => 0,
+    header,
+  );
+  const versions = [version()];
+  for (let at = 0; at < header.length; at++) {
+    header[at] = 1;
+    versions.push(version());
+    expect(version()).toBe(versions.at(-1) ?? null);
+  }
+  expect(new Set(versions).size).toBe(13);
 });
 
 test('a closed database has no version', async () => {
