@@ -183,7 +183,7 @@ export function add(program: TidingsCommand): void {
 
 interface WithApproval {
   trigger: Trigger;
-  /** What it publishes waits for a second person. */
+  /** A second person must approve its posts. */
   needsApproval: boolean;
 }
 

@@ -105,7 +105,7 @@ export interface Actor {
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
-/** What the server decides at somebody's request, whose address stays. */
+/** For a decision of the server at somebody's request, whose address stays. */
 export function asServer(deps: AuditDeps): AuditDeps {
   return { ...deps, actor: { ...SERVER, address: deps.actor.address } };
 }

@@ -21,7 +21,7 @@ import { setStatus } from './service.ts';
 import { getOwnedPost, getPost, recordPost, writeAbout, writePost } from './store.ts';
 import { markVersion, recordVersion } from './versions.ts';
 
-// What people do about the approval of a text: ask, withdraw, approve, decline. The newest request of a post counts.
+// People do these about the approval of a text: ask, withdraw, approve, decline. The newest request of a post counts.
 
 type ApprovalDeps = AuditDeps & Pick<Deps, 'ids'>;
 
@@ -66,7 +66,7 @@ export function withdrawApproval(deps: AuditDeps, postId: string): Promise<boole
   });
 }
 
-/** What a person looks at: the `hash` of the request. */
+/** The text that a person looks at: the `hash` of the request. */
 interface Seen {
   hash: string;
 }

@@ -13,7 +13,7 @@ import type { OwnedPost } from './model.ts';
 import { recordPost } from './store.ts';
 import { latestVersion, settleVersion } from './versions.ts';
 
-// Where publishing needs a second person, one person asks for the approval of a text, and another one gives it. It holds for
+// If publishing needs a second person, one person asks for the approval of a text, and another one gives it. It holds for
 // exactly that text. Every way to publish asks here, in the transaction that writes. `approval-requests.ts` has what people do.
 
 /** A hash of all that readers see of a post. Without a date of its own, it gets that of its publication. */

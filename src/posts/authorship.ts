@@ -6,7 +6,7 @@ import { type Member, mailboxOf, mayPublish } from '../people/permission.ts';
 import { listMembers } from '../people/store.ts';
 import { listTexts } from './versions.ts';
 
-// Who wrote a text, and who may approve it.
+// The authors of a text, and who may approve it.
 
 export type Approval = typeof postApprovals.$inferSelect;
 
@@ -20,7 +20,7 @@ const textOf = ({ title, markdown, contentType }: Record<'title' | 'markdown' | 
   JSON.stringify([title, markdown, contentType]);
 
 /**
- * Who asked, and who changed the post since readers last saw it. A text that was there before, and comes back, brings its
+ * Those who asked, and who changed the post since readers last saw it. A text that was there before, and comes back, brings its
  * authors with it.
  */
 async function listAuthors(

@@ -207,7 +207,7 @@ function lostStorage(
 /** How long a server may take to start, and any process to close the database, in milliseconds. */
 const CHANGE_MS = 2_000;
 
-/** What `find` still finds after that time; null once it finds nothing. */
+/** Returns what `find` still finds after that time; null once it finds nothing. */
 function findLasting<Found>(find: () => Found | null): Found | null {
   for (const givesUpAt = performance.now() + CHANGE_MS; ; Bun.sleepSync(20)) {
     const found = find();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cli, cliJson, temporaryFolder } from '../support/cli.ts';
 import { CLIENT, startIdentityProvider, type TestProvider } from '../support/identity-provider.ts';
 
-// What doctor finds about the identity provider.
+// The findings of doctor about the identity provider.
 
 let folder: ReturnType<typeof temporaryFolder>;
 let provider: TestProvider;

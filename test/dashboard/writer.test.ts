@@ -8,7 +8,7 @@ import type { Rows } from '../support/rows.ts';
 // What a writer reaches with any form of the dashboard: drafts, and requests to approve them. Nothing that readers see, or that
 // others decide.
 
-/** What a writer may change. Everything else stays as it was. */
+/** A writer may change these. Everything else stays as it was. */
 const OWN = [
   ...['posts', 'post_versions', 'post_counts', 'post_suggestions', 'post_approvals', 'deleted_posts'],
   ...['drafts', 'wordings', 'media', 'files', 'form_marks', 'audit_events', 'sessions', 'users'],
@@ -16,7 +16,7 @@ const OWN = [
 ];
 const isOwn = (table: string) => OWN.includes(table) || /^post_(search|numbers)/.test(table);
 
-/** What readers see and others decided, besides the tables that are not a writer's. */
+/** All that readers see and others decided, besides the tables that are not a writer's. */
 function reached(rows: Rows): Rows {
   const others = Object.entries(rows).filter(([table]) => !isOwn(table));
   const isPublic = (row: Rows[string][number]) => row.status === 'published';

@@ -7,7 +7,7 @@ import { cliJson, temporaryFolder } from '../support/cli.ts';
 import { sharedPostgres } from '../support/postgres-server.ts';
 import { root, startTidings } from '../support/server.ts';
 
-// What binaries of releases left behind, opened with this version. `keep-release.ts` lets such a binary make it.
+// Folders that binaries of releases left behind, opened with this version. `keep-release.ts` lets such a binary make it.
 
 const { path: folders, remove } = temporaryFolder();
 afterAll(remove);

@@ -274,7 +274,7 @@ function showCodes(codes: readonly string[], title: string) {
   );
 }
 
-/** What the section of the account page shows. */
+/** Read for the section of the account page. */
 export async function readPasskeys({ deps, user }: UserVisit) {
   return deps.db.read(async (tx) => ({
     passkeys: await listPasskeys(tx, user.id),

@@ -209,7 +209,7 @@ export function isRefusal<Key extends Code>(
   return error instanceof AppError && error.code === code;
 }
 
-/** What becomes of the posts of a trigger that publishes them. */
+/** The fate of the posts of a trigger that publishes them. */
 export const publishedWords = ({ needsApproval }: { needsApproval: boolean }): string =>
   needsApproval ? 'as a draft that waits for approval' : 'published at once';
 

@@ -84,7 +84,7 @@ export async function writeBatch(
     : waitWithRun(tx, whole, new Date(waitsUntil), now));
   if (ended) lease.releaseIn(tx);
   const all = new Map([...before, ...written.map((each) => [each.subject, each] as const)]);
-  // Where events keep arriving, the next pass has those of this one to settle, and not ever more.
+  // While events keep arriving, the next pass has those of this one to settle, and not ever more.
   const { fresh } = ended ? planned : began;
   await settleRun(tx, run, { ...planned, fresh }, [...all.values()], now);
   return { written, next: ended ? 'done' : 'again' };

@@ -43,7 +43,7 @@ const stemOf = (word: string) =>
     .replace(/(?<=[a-z]{2})e$/, '')
     .replace(/([b-df-hj-np-tv-z])\1$/, '$1');
 
-/** What was done must not become something else, so only the words of a line may stand for each other. */
+/** Only the words of a line may stand for each other: a deed must not become another. */
 const sameAs = new Map(
   lists.flatMap(([list = '', ...words]) =>
     /^(?:same|near)$/.test(list) ? words.map((word) => [stemOf(word), stemOf(words[0] ?? '')] as const) : [],

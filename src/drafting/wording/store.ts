@@ -7,7 +7,7 @@ import { requireValid } from '../../lib/validation.ts';
 import { type AuditDeps, recordAudit } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 
-// What an organization tells the assistant, its budget, and the queue of drafts to word.
+// The instructions of an organization to the assistant, its budget, and the queue of drafts to word.
 
 const Changes = Type.Object({
   voice: Type.String({ maxLength: 2_000 }),

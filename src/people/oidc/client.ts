@@ -204,7 +204,7 @@ function chooseAuth(secret: string): oidc.ClientAuth {
   };
 }
 
-/** What was received is wrong, in contrast to an outage or a setting. */
+/** The answer is wrong, in contrast to an outage or a setting. */
 function isRefusedAnswer({ code }: oidc.ClientError): boolean {
   return /^OAUTH_(INVALID_RESPONSE|JWT_\w+|JSON_ATTRIBUTE_COMPARISON_FAILED|PARSE_ERROR|KEY_SELECTION_FAILED|UNSUPPORTED_OPERATION)$/.test(
     code ?? '',

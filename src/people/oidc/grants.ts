@@ -6,7 +6,7 @@ import type { Role, User } from '../permission.ts';
 import * as people from '../store.ts';
 import type { Claims, Rule } from './rules.ts';
 
-// What the rules of OIDC_RULES give a person.
+// Roles that the rules of OIDC_RULES give a person.
 
 export interface Grant {
   organizationId: string;

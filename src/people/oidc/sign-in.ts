@@ -21,12 +21,12 @@ import { applyGrants, type Grant, grantsOf, openGrants } from './grants.ts';
 import type { Arrival, EndedSession, IdentityProvider } from './provider.ts';
 import * as store from './store.ts';
 
-// What becomes of a person whom the identity provider has signed in: a session, an account by a rule or an invitation, or the
+// A person whom the identity provider has signed in gets one of these: a session, an account by a rule or an invitation, or the
 // question for the password of the account that has the address.
 
 type Needs = AuditDeps & Pick<Deps, 'secrets' | 'ids'>;
 
-/** What is left of an arrival while the person confirms it: small enough for a cookie, and without a token. */
+/** The rest of an arrival while the person confirms it: small enough for a cookie, and without a token. */
 export interface Newcomer extends Pick<Arrival, 'issuer' | 'subject' | 'sid'> {
   /** The address, or else the subject. */
   name: string;
@@ -38,7 +38,7 @@ export type Outcome =
   /** The address has an account: its password confirms that the identity is of the same person. */
   | { kind: 'confirm'; newcomer: Newcomer; email: string };
 
-/** Where the provider leads a person back to. */
+/** The provider leads a person back to it. */
 export const CALLBACK = '/dashboard/~/oidc/callback';
 
 /** How long a sealed ID token may be, in bytes: a row of each session has it. */
@@ -136,7 +136,7 @@ export function confirmIdentity(
 const hasPassword = async (tx: ReadTx, deps: Pick<Deps, 'identityProvider'>, { id }: User) =>
   passwordsWork(deps) && (await people.findUserById(tx, id))?.passwordHash != null;
 
-/** Whether linking needs the password of the account. Where there is none that works, a sign-in a moment ago is as good. */
+/** True if linking needs the password of the account. Without one that works, a sign-in a moment ago is as good. */
 export const mustConfirm = (deps: Pick<Deps, 'db' | 'identityProvider'>, user: User): Promise<boolean> =>
   deps.db.read((tx) => hasPassword(tx, deps, user));
 
@@ -193,7 +193,7 @@ export function endProviderSessions(deps: AuditDeps, ended: EndedSession): Promi
   });
 }
 
-/** Where people sign in through the provider alone, ends the sessions that began in another way, or at another provider. */
+/** Ends sessions that began in another way, or at another provider, if people sign in through the provider alone. */
 export async function endOtherSessions(deps: AuditDeps & Pick<Deps, 'identityProvider'>): Promise<void> {
   const { identityProvider: provider } = deps;
   if (provider === undefined || provider.hasPasswords) return;

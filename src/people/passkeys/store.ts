@@ -14,7 +14,7 @@ export async function findPasskey(tx: ReadTx, id: string): Promise<Passkey | nul
   return (await tx.select().from(passkeys).where(eq(passkeys.id, id)).get()) ?? null;
 }
 
-/** Whether anybody has one. */
+/** True if anybody has one. */
 export async function hasPasskeys(tx: ReadTx): Promise<boolean> {
   return (await tx.select({ id: passkeys.id }).from(passkeys).limit(1).get()) !== undefined;
 }

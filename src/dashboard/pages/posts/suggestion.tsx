@@ -70,7 +70,7 @@ export async function requirePost({ deps, organization, params, base }: MemberVi
   return { post: found, path: `${base}/posts/${found.id}` };
 }
 
-/** What a person is told after a change of a published post that now waits. Null: it does not. */
+/** The notice after a change of a published post that now waits. Null: it does not. */
 export async function heldNotice(visit: MemberVisit, postId: string): Promise<string | null> {
   const found = await visit.deps.db.read((tx) => findApproval(tx, postId));
   const isHeld = found?.state === 'waiting' && found.change !== null && found.askedById === visit.user.id;
