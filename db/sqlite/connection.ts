@@ -35,6 +35,9 @@ export function logOf(file: string): string {
   return `${existsSync(file) ? realpathSync(file) : file}-wal`;
 }
 
+/** The path of the log's index, by that of the log. */
+export const logIndexOf = (log: string): string => log.replace(/-wal$/, '-shm');
+
 /** Since SQLite 3.51.0 `wal_checkpoint(NOOP)` only tells; since 3.51.3, a log that starts again loses nothing. */
 export function reportsPosition(sqlite: Pick<Sqlite, 'query'>): boolean {
   const [[version] = []] = sqlite.query('SELECT sqlite_version()').values();

@@ -18,7 +18,7 @@ import { systemClock } from '../../src/lib/time.ts';
 import type { LostFile } from '../failures.ts';
 import type { CheckpointRequest } from './checkpoint-thread.ts';
 import type { CheckpointOutcome } from './checkpoints.ts';
-import { logOf, reportsPosition } from './connection.ts';
+import { logIndexOf, logOf, reportsPosition } from './connection.ts';
 import { inspectDatabase } from './snapshot.ts';
 import type { Wal } from './wal.ts';
 
@@ -61,7 +61,7 @@ export function watchFiles(sqlite: Sqlite): Files {
 
   if (sqlite.filename !== ':memory:') {
     const log = logOf(sqlite.filename);
-    const index = log.replace(/-wal$/, '-shm');
+    const index = logIndexOf(log);
     const page = numberOf('PRAGMA page_size');
     const tellsPosition = reportsPosition(sqlite);
     watch(sqlite.filename, {

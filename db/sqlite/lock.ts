@@ -2,7 +2,7 @@ import { dlopen } from 'bun:ffi';
 import { Database as Sqlite } from 'bun:sqlite';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { codeOf } from '../../src/lib/app-error.ts';
-import { logOf } from './connection.ts';
+import { logIndexOf, logOf } from './connection.ts';
 
 // SQLite's own locks on an empty file that is never written. The kernel releases them when the process ends, so no lock
 // goes stale. Bun has no flock.
@@ -59,7 +59,7 @@ const F_UNLCK = 2;
  * connection of this process may have the database open: closing a descriptor drops the locks of all of them.
  */
 export function findOrphanedUser(file: string): number | null {
-  if (!existsSync(file) || existsSync(logOf(file).replace(/-wal$/, '-shm'))) return null;
+  if (!existsSync(file) || existsSync(logIndexOf(logOf(file)))) return null;
   const descriptor = openSync(file, 'r');
   try {
     return lockHolder(descriptor);

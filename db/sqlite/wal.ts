@@ -16,7 +16,7 @@ import { codeOf } from '../../src/lib/app-error.ts';
 import type { CheckpointFailures } from '../engine.ts';
 import { DatabaseBusy, DiskFailed } from '../failures.ts';
 import { createCheckpoints } from './checkpoints.ts';
-import { logOf, reportsPosition } from './connection.ts';
+import { logIndexOf, logOf, reportsPosition } from './connection.ts';
 import type { Files } from './files.ts';
 import type { FailureLatch } from './write-queue.ts';
 
@@ -146,7 +146,7 @@ export function mapHeader(log: string): Int32Array | null {
   try {
     // Never closed, also not after a failure: POSIX would drop the locks that SQLite has on the file, and the next process
     // would believe that it is alone.
-    const descriptor = openSync(log.replace(/-wal$/, '-shm'), 'r');
+    const descriptor = openSync(logIndexOf(log), 'r');
     if (fstatSync(descriptor).size < HEADER_BYTES) return null;
     library ??= openLibrary();
     const address = library.symbols.mmap(null, HEADER_BYTES, PROT_READ, MAP_SHARED, descriptor, 0);

@@ -21,7 +21,7 @@ import {
   type SqliteDatabase,
   writeKeyFingerprint,
 } from '../../db/sqlite/client.ts';
-import { logOf } from '../../db/sqlite/connection.ts';
+import { logIndexOf, logOf } from '../../db/sqlite/connection.ts';
 import { findOrphanedUser, isServerRunning, takeLock } from '../../db/sqlite/lock.ts';
 import { rewriteLog } from '../../db/sqlite/wal.ts';
 import { codeOf, messageOf } from '../lib/app-error.ts';
@@ -221,7 +221,7 @@ function findLasting<Found>(find: () => Found | null): Found | null {
 function requireServerFiles(folder: string, isServed: () => boolean): void {
   const log = logOf(databaseFile(folder));
   const missing = findLasting(() => {
-    const path = [log, log.replace(/-wal$/, '-shm')].find((each) => !existsSync(each));
+    const path = [log, logIndexOf(log)].find((each) => !existsSync(each));
     return path !== undefined && isServed() ? path : null;
   });
   if (missing !== null)
