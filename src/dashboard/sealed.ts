@@ -23,7 +23,7 @@ export function unseal<Value>({ secrets, clock }: Sealing, context: string, seal
 /** How long the steps of a sign-in may take, in milliseconds. The cookie lasts as long. */
 export const FLOW_MS = 600_000;
 
-/** The room of a cookie beside its name. */
+/** Room in a cookie beside its name, in characters. */
 const MAX_FLOWS_LENGTH = 4_000;
 
 type WithFlows = Pick<Visit, 'deps' | 'flow'>;

@@ -105,7 +105,7 @@ export interface Actor {
 
 export const SERVER: Actor = { type: 'server', id: null, name: null, address: null };
 
-/** For a decision of the server at somebody's request, whose address stays. */
+/** Makes the server the actor of what it decides at somebody's request. Their address stays. */
 export function asServer(deps: AuditDeps): AuditDeps {
   return { ...deps, actor: { ...SERVER, address: deps.actor.address } };
 }

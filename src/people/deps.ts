@@ -47,7 +47,7 @@ export interface Deps {
   readonly plainHosts?: ReadonlySet<string>;
   /** Hosts that hooks may call in a private network and over plain http. */
   readonly hookPrivateHosts?: ReadonlySet<string>;
-  /** Signs people in. Absent: they have a password alone. */
+  /** Absent: people sign in without one. */
   readonly identityProvider?: IdentityProvider | undefined;
   readonly openProviderApi: OpenProviderApi;
   readonly openReader: OpenReader;

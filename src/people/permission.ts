@@ -22,7 +22,7 @@ export interface Permission {
   membership: { organization: Pick<Organization, 'id' | 'name'>; needs: Need } | null;
 }
 
-/** The need of an action: to be a member, in any role; to publish; to own the organization. */
+/** Required for an action: to be a member, in any role; to publish; to own the organization. */
 type Need = 'member' | 'publisher' | 'owner';
 
 export const mayPublish = (role: Role | null | undefined) => role === 'member' || role === 'owner';

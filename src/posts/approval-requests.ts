@@ -21,7 +21,7 @@ import { setStatus } from './service.ts';
 import { getOwnedPost, getPost, recordPost, writeAbout, writePost } from './store.ts';
 import { markVersion, recordVersion } from './versions.ts';
 
-// People do these about the approval of a text: ask, withdraw, approve, decline. The newest request of a post counts.
+// People ask to approve a text, withdraw that, approve, or decline. The newest request of a post counts.
 
 type ApprovalDeps = AuditDeps & Pick<Deps, 'ids'>;
 

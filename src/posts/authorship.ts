@@ -20,7 +20,7 @@ const textOf = ({ title, markdown, contentType }: Record<'title' | 'markdown' | 
   JSON.stringify([title, markdown, contentType]);
 
 /**
- * Those who asked, and who changed the post since readers last saw it. A text that was there before, and comes back, brings its
+ * The people who asked, and those who changed the post since readers last saw it. A text that was there before, and comes back, brings its
  * authors with it.
  */
 async function listAuthors(

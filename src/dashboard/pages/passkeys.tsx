@@ -274,7 +274,7 @@ function showCodes(codes: readonly string[], title: string) {
   );
 }
 
-/** Read for the section of the account page. */
+/** Data for the section of the account page. */
 export async function readPasskeys({ deps, user }: UserVisit) {
   return deps.db.read(async (tx) => ({
     passkeys: await listPasskeys(tx, user.id),

@@ -209,7 +209,7 @@ export function isRefusal<Key extends Code>(
   return error instanceof AppError && error.code === code;
 }
 
-/** The fate of the posts of a trigger that publishes them. */
+/** Says how the posts of a trigger that publishes become public. */
 export const publishedWords = ({ needsApproval }: { needsApproval: boolean }): string =>
   needsApproval ? 'as a draft that waits for approval' : 'published at once';
 

@@ -26,7 +26,7 @@ const PIECE = 256;
 
 type Needs = Pick<Deps, 'publicUrl' | 'providerUrls'>;
 
-/** The plans of a pass over the drafts of a run, so far. */
+/** Plans made so far in a pass over the drafts of a run. */
 export interface Seen {
   subjects: Set<string>;
   /** The results of events, which a plan has read. */

@@ -6,7 +6,7 @@ import type { Role, User } from '../permission.ts';
 import * as people from '../store.ts';
 import type { Claims, Rule } from './rules.ts';
 
-// Roles that the rules of OIDC_RULES give a person.
+// Roles that OIDC_RULES gives a person.
 
 export interface Grant {
   organizationId: string;

@@ -12,7 +12,7 @@ export interface Rule {
   value?: string;
 }
 
-/** Claims of the provider about a person. */
+/** The provider's claims about a person. */
 export interface Claims {
   /** In lower case; null for none that can be an account's. */
   email: string | null;

@@ -21,12 +21,12 @@ import { applyGrants, type Grant, grantsOf, openGrants } from './grants.ts';
 import type { Arrival, EndedSession, IdentityProvider } from './provider.ts';
 import * as store from './store.ts';
 
-// A person whom the identity provider has signed in gets one of these: a session, an account by a rule or an invitation, or the
+// The outcome for a person whom the identity provider has signed in: a session, an account by a rule or an invitation, or the
 // question for the password of the account that has the address.
 
 type Needs = AuditDeps & Pick<Deps, 'secrets' | 'ids'>;
 
-/** The rest of an arrival while the person confirms it: small enough for a cookie, and without a token. */
+/** Kept of an arrival while the person confirms it: small enough for a cookie, and without a token. */
 export interface Newcomer extends Pick<Arrival, 'issuer' | 'subject' | 'sid'> {
   /** The address, or else the subject. */
   name: string;
@@ -38,7 +38,7 @@ export type Outcome =
   /** The address has an account: its password confirms that the identity is of the same person. */
   | { kind: 'confirm'; newcomer: Newcomer; email: string };
 
-/** The provider leads a person back to it. */
+/** The provider sends people back here. */
 export const CALLBACK = '/dashboard/~/oidc/callback';
 
 /** How long a sealed ID token may be, in bytes: a row of each session has it. */

@@ -223,7 +223,7 @@ function withFactor<Result>(
   );
 }
 
-/** Decides whether members need a second factor. The owner who decides it must have one. Throws `AppError` 409. */
+/** Sets whether members need a second factor. The owner who sets it must have one. Throws `AppError` 409. */
 export function requireSecondFactor(
   deps: AuditDeps,
   organizationId: string,

@@ -8,7 +8,7 @@ import {
 } from '@simplewebauthn/server';
 import { decodeAttestationObject, decodeClientDataJSON, isoBase64URL } from '@simplewebauthn/server/helpers';
 
-// The parts that Tidings uses of the library, which loads when somebody first uses a passkey.
+// The parts of the library that Tidings uses. It loads when somebody first uses a passkey.
 
 export type { AuthenticationResponseJSON, RegistrationResponseJSON };
 
