@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { makeNow } from '../drafting/roundups/make.ts';
-import { CADENCES } from '../drafting/roundups/schedule.ts';
 import {
+  CADENCES,
   changeRoundup,
   createRoundup,
   deleteRoundup,

@@ -5,17 +5,18 @@ import type { AuditDeps } from '../people/audit.ts';
 import type { Deps } from '../people/deps.ts';
 import { onlyPublishers } from '../people/permission.ts';
 import {
+  type Approval,
   ask,
   decide,
   findApproval,
   hashOfSeen,
   isApproved,
   isOfText,
+  listApprovers,
   mayApprove,
   rulesOf,
   withdraw,
 } from './approval-rule.ts';
-import { type Approval, listApprovers } from './authorship.ts';
 import { isPublished, type OwnedPost, type Post } from './model.ts';
 import { setStatus } from './service.ts';
 import { getOwnedPost, getPost, recordPost, writeAbout, writePost } from './store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { CADENCES, nextRoundup, type Schedule } from '../../src/drafting/roundups/schedule.ts';
+import { CADENCES, nextRoundup, type Schedule } from '../../src/drafting/roundups/service.ts';
 
 const monday: Schedule = {
   cadence: 'weekly',

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { ask, bodyOf } from '../../src/drafting/wording/ask.ts';
 import { check, type Wording } from '../../src/drafting/wording/check.ts';
+import { ask, bodyOf } from '../../src/drafting/wording/work.ts';
 import { startAiServer } from '../support/ai-server.ts';
 import { rounds } from '../support/rounds.ts';
 import { type Honest, honest } from './honest.ts';

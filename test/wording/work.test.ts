@@ -1,9 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { makeNow } from '../../src/drafting/roundups/make.ts';
 import { createRoundup } from '../../src/drafting/roundups/service.ts';
-import { bodyOf } from '../../src/drafting/wording/ask.ts';
 import { changeAssistant, findWording, readAssistant } from '../../src/drafting/wording/store.ts';
-import { readPlan, requestWording, wordDue } from '../../src/drafting/wording/work.ts';
+import { bodyOf, readPlan, requestWording, wordDue } from '../../src/drafting/wording/work.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { listAuditEvents } from '../../src/people/audit.ts';

@@ -15,7 +15,7 @@ import { roundupTemplates } from '../starters.ts';
 import type { Compose, Composition, Material } from '../store.ts';
 import { draftOf, type PlannedDraft, withCommits } from '../triggers/kinds/kind.ts';
 import { withIssues } from '../triggers/material.ts';
-import { nextRoundup, startOf } from './schedule.ts';
+import { nextRoundup, startOf } from './service.ts';
 import {
   type Change,
   findRoundup,

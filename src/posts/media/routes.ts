@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import { always, parameters, refusal, unavailable } from '../../http/openapi.ts';
 import type { Deps } from '../../people/deps.ts';
-import { imageServer } from './serve.ts';
+import { imageServer } from './service.ts';
 import { imageTypes } from './store.ts';
 
 /** `GET /media/{file}`: the images of posts, for everybody. The content of an address never changes. */

@@ -4,7 +4,7 @@ import { clientAddress, requestIdOf } from '../../http/request.ts';
 import { keptBodies, publicContent, type Rendered, rendered } from '../../http/respond.ts';
 import { AppError } from '../../lib/app-error.ts';
 import type { Deps } from '../../people/deps.ts';
-import { imageServer } from '../../posts/media/serve.ts';
+import { imageServer } from '../../posts/media/service.ts';
 import { PUBLIC_POSTS } from '../../posts/model.ts';
 import { tallyPosts } from '../../posts/store.ts';
 import { type CardPainter, createCards } from './cards.ts';

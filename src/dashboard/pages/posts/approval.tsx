@@ -10,8 +10,7 @@ import {
   MAX_NOTE,
   withdrawApproval,
 } from '../../../posts/approval-requests.ts';
-import { hashOfSeen } from '../../../posts/approval-rule.ts';
-import { type Approval, listApprovers } from '../../../posts/authorship.ts';
+import { type Approval, hashOfSeen, listApprovers } from '../../../posts/approval-rule.ts';
 import { contentTypeRules, type OwnedPost } from '../../../posts/model.ts';
 import { lastReached } from '../../../posts/versions.ts';
 import { seenOf } from '../../edit.ts';

@@ -70,8 +70,8 @@ async function requireAssistant(visit: MemberVisit) {
 export const routes: readonly Page[] = [
   get(PATH, 'member', async (visit) => {
     const { assistant, post, path, work } = await requireAssistant(visit);
-    const { addressOf, bodyOf } = await import('../../../drafting/wording/ask.ts');
-    const { settings, entries } = await visit.deps.db.read((tx) => work.readPlan(tx, post));
+    const { addressOf, bodyOf, readPlan } = work;
+    const { settings, entries } = await visit.deps.db.read((tx) => readPlan(tx, post));
     const [sent, kept] = [
       entries.filter(({ why }) => why === null),
       entries.filter(({ why }) => why !== null),

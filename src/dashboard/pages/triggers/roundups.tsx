@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { ReadTx } from '../../../../db/engine.ts';
 import { makeNow } from '../../../drafting/roundups/make.ts';
-import { CADENCES } from '../../../drafting/roundups/schedule.ts';
 import {
+  CADENCES,
   changeRoundup,
   createRoundup,
   deleteRoundup,
