@@ -1,5 +1,5 @@
-import { Option } from 'commander';
-import { replayDelivery } from '../intake/receiver/replay.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import { replayDelivery, type SentDelivery, sendDelivery } from '../intake/receiver/send.ts';
 import { getDelivery, listDeliveries } from '../integrations/deliveries/log-store.ts';
 import {
   type Delivery,
@@ -7,7 +7,11 @@ import {
   deliveryStatuses,
   isReplayable,
 } from '../integrations/deliveries/store.ts';
+import { getIntegration } from '../integrations/store.ts';
+import { AppError } from '../lib/app-error.ts';
 import { tidings } from '../lib/build.ts';
+import { type IntegrationType, providerOf, providers, sampleEvents, sampleFor } from '../providers/index.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { Services } from '../server/services.ts';
 import {
   clockTime,
@@ -16,11 +20,12 @@ import {
   ofIntegration,
   pageNumber,
   readOf,
+  readText,
   sinceThen,
   sinceWhen,
   type TidingsCommand,
 } from './command.ts';
-import { type Cell, fields, status, type Text, table } from './output.ts';
+import { type Block, type Cell, fields, status, type Text, table } from './output.ts';
 import { runNow, stillFailing } from './trigger-runs.ts';
 
 interface Filters {
@@ -34,6 +39,11 @@ interface Filters {
 }
 
 export function add(program: TidingsCommand): void {
+  addDeliveryCommand(program);
+  addSendCommand(program);
+}
+
+function addDeliveryCommand(program: TidingsCommand): void {
   const group = program
     .sub('delivery', 'Show the log of webhook deliveries, and replay them')
     .examples('delivery list --organization acme --since 24h', 'delivery replay dlv_…');
@@ -159,4 +169,110 @@ function describeDelivery(entry: Delivery): Text {
   });
   const { data } = entry.payload;
   return [description, data === null ? '' : JSON.stringify(data, null, 2)];
+}
+
+interface SendOptions {
+  integration: string;
+  repository?: string;
+  delivery?: string;
+  payload?: string;
+  action?: string;
+  twice?: true;
+  badSignature?: true;
+  url?: string;
+}
+
+function addSendCommand(program: TidingsCommand): void {
+  const group = program.sub('send', 'Send a signed test delivery to the running server');
+  const lineOf = ({ id, exampleEvent }: Provider) => `send ${id} ${exampleEvent} --integration int_…`;
+  group.examples(...providers.map(lineOf));
+  for (const provider of providers) {
+    const command = group
+      .sub(provider.id, 'Send a signed delivery: a sample, or your own payload')
+      .argument('<event>', `Event: ${sampleEvents(provider.id).join(', ')}; any other with --payload`)
+      .requiredOption('--integration <id>', 'Integration that gets the delivery')
+      .option('--repository <id>', 'ID of the repository (default: the first of the integration)')
+      .option('--delivery <id>', 'Delivery ID (default: a new one)')
+      .option('--payload <file>', 'JSON file to send instead of a sample')
+      .option('--action <action>', 'Action of the sample, such as edited')
+      .option('--twice', 'Send the same delivery twice')
+      .option('--bad-signature', 'Sign with a wrong secret')
+      .option(
+        '--url <url>',
+        'Address of the server (default: PUBLIC_URL, or http://localhost:PORT)',
+        (url) => {
+          if (/^https?:/.test(url) && URL.canParse(url)) return url;
+          throw new InvalidArgumentError('It must be a URL, such as http://localhost:3000.');
+        },
+      )
+      .action(async (event: string, options: SendOptions, command: TidingsCommand) => {
+        const sent = await command.withServices((services) => send(services, provider.id, event, options));
+        const [only] = sent;
+        command.print(options.twice ? sent : only, () => sent.flatMap(describeSent));
+        const refused = sent.find(({ status }) => status >= 400);
+        if (refused !== undefined && !options.badSignature) {
+          throw new AppError(
+            refused.status,
+            `The server rejected the delivery with status ${refused.status}.`,
+          );
+        }
+      });
+    const line = lineOf(provider);
+    command.examples(line, `${line} --twice`, `${line} --payload payload.json`);
+  }
+}
+
+async function send(
+  services: Services,
+  type: IntegrationType,
+  event: string,
+  options: SendOptions,
+): Promise<SentDelivery[]> {
+  const { integration, repository, delivery, payload, twice, badSignature = false, url } = options;
+  const test = {
+    integrationId: integration,
+    repositoryId: repository,
+    event,
+    deliveryId: delivery ?? services.ids.newUuid(),
+    body: payload === undefined ? await sampleBody(services, type, event, options) : await readText(payload),
+    hasBadSignature: badSignature,
+    baseUrl: url?.replace(/\/+$/, '') ?? services.publicUrl(),
+  };
+  const sent = [await sendDelivery(services, test)];
+  if (twice) sent.push(await sendDelivery(services, test));
+  return sent;
+}
+
+async function sampleBody(
+  { db, clock }: Services,
+  type: IntegrationType,
+  event: string,
+  { integration: integrationId, repository: repositoryId, action }: SendOptions,
+): Promise<string> {
+  const integration = await db.read((tx) => getIntegration(tx, integrationId));
+  if (integration.type !== type) {
+    const [actual, wanted] = [providerOf(integration.type).name, providerOf(type).name];
+    throw new AppError(400, `Integration ${integrationId} is for ${actual}, not ${wanted}.`);
+  }
+  const sample = sampleFor(integration, event, { now: clock.now(), action, repositoryId });
+  if (sample !== null && (action === undefined || sample.action === action)) return JSON.stringify(sample);
+  const missing =
+    action === undefined
+      ? `There is no sample of ${event}, only of ${sampleEvents(type).join(', ')}.`
+      : `There is no sample of ${event} with the action ${action}.`;
+  throw new AppError(400, `${missing} To send any other payload, add --payload FILE.`, { code: 'no_sample' });
+}
+
+function describeSent({ request, status, body, durationMs }: SentDelivery): Block[] {
+  const { method, url, event, delivery } = request;
+  const style = status < 400 ? 'good' : 'bad';
+  return [
+    fields({
+      Request: `${method} ${url}`,
+      Event: event,
+      Delivery: delivery,
+      Response: { text: `${status} in ${durationMs} ms`, style },
+    }),
+    JSON.stringify(body, null, 2),
+  ];
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { connectPolled } from '../intake/polling/connect.ts';
+import { connectPolled, useManualWebhook, usePolling, useWebhook } from '../intake/polling/connect.ts';
 import { pollNow } from '../intake/polling/poll.ts';
-import { useManualWebhook, usePolling, useWebhook } from '../intake/polling/switch.ts';
 import { connectIntegration, connectWithToken, listPlaces } from '../integrations/connect.ts';
 import { describePollInterval, isPollable, listSharing } from '../integrations/poll-store.ts';
 import { getIntegration } from '../integrations/store.ts';

@@ -1,5 +1,4 @@
-import { addPolledPlace } from '../intake/polling/connect.ts';
-import { setPollToken } from '../intake/polling/switch.ts';
+import { addPolledPlace, setPollToken } from '../intake/polling/connect.ts';
 import { setEnabled } from '../integrations/connect.ts';
 import { type Diagnosis, diagnose, type Fix } from '../integrations/doctor.ts';
 import { listHooks } from '../integrations/hook-store.ts';

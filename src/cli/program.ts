@@ -43,8 +43,7 @@ const groups: readonly (readonly [
   [WEBHOOKS, ['integration'], () => import('./integration.ts')],
   [WEBHOOKS, ['trigger'], () => import('./trigger.ts')],
   [WEBHOOKS, ['roundup'], () => import('./roundup.ts')],
-  [WEBHOOKS, ['delivery'], () => import('./delivery.ts')],
-  [WEBHOOKS, ['send'], () => import('./send.ts')],
+  [WEBHOOKS, ['delivery', 'send'], () => import('./delivery.ts')],
   ['Other:', [COMPLETION], () => import('./completion.ts')],
 ];
 

@@ -3,12 +3,7 @@ import { isEdit, readHandOver } from '../drafting/triggers/hand-over.ts';
 import { kinds } from '../drafting/triggers/model.ts';
 import { hasArrived } from '../drafting/triggers/queue-store.ts';
 import { findAddress } from '../integrations/deliveries/store.ts';
-import {
-  MAX_READS,
-  type RecoveringHook,
-  type Recovery,
-  updateRecovery,
-} from '../integrations/recovery-store.ts';
+import { MAX_READS, type RecoveringHook, type Recovery, updateRecovery } from '../integrations/hook-store.ts';
 import { isProblem } from '../integrations/words.ts';
 import { messageOf } from '../lib/app-error.ts';
 import type { Deps } from '../people/deps.ts';

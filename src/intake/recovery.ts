@@ -1,17 +1,17 @@
 import { NONE } from '../../db/engine.ts';
 import { isTaken } from '../integrations/deliveries/store.ts';
 import { checkHeartbeat, type Occasion, PING_MS } from '../integrations/heartbeat.ts';
-import { MAX_WAIT_MS } from '../integrations/hook-store.ts';
-import { type ComparedDelivery, compareHook, isMissed, readLog } from '../integrations/missed.ts';
-import { readBeside } from '../integrations/poll-store.ts';
 import {
   listRecovering,
+  MAX_WAIT_MS,
   postponeRecoveries,
   type RecoveringHook,
   type Recovery,
   type RecoveryChanges,
   updateRecovery,
-} from '../integrations/recovery-store.ts';
+} from '../integrations/hook-store.ts';
+import { type ComparedDelivery, compareHook, isMissed, readLog } from '../integrations/missed.ts';
+import { readBeside } from '../integrations/poll-store.ts';
 import { getIntegration } from '../integrations/store.ts';
 import { requireApi, withSignal } from '../integrations/token.ts';
 import { describeMissed, isProblem } from '../integrations/words.ts';

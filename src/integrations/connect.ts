@@ -9,10 +9,9 @@ import type { Deps } from '../people/deps.ts';
 import { getOrganization } from '../people/organization-store.ts';
 import { ALL_PUBLIC_TEAMS, type Place, type ProviderApi } from '../providers/api.ts';
 import { type IntegrationType, providerOf } from '../providers/index.ts';
-import { insertHooks } from './hook-store.ts';
+import { insertHooks, restartRecoveries } from './hook-store.ts';
 import { getAdministrable, makeOrUndo, newHook, urlOf } from './hooks.ts';
 import { listPolls, restartPoll } from './poll-store.ts';
-import { restartRecoveries } from './recovery-store.ts';
 import {
   changeIntegration,
   deleteIntegration,

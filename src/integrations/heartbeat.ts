@@ -7,9 +7,9 @@ import type { ProviderApi, RemoteAttempt } from '../providers/api.ts';
 import { providerOf } from '../providers/index.ts';
 import { findWebhookDelivery } from './deliveries/log-store.ts';
 import { isTaken, renewClaim } from './deliveries/store.ts';
+import { type RecoveringHook, type Recovery, updateRecovery } from './hook-store.ts';
 import { findFailedAttempt, findFailedPing } from './hooks.ts';
 import { readLog } from './missed.ts';
-import { type RecoveringHook, type Recovery, updateRecovery } from './recovery-store.ts';
 import { describeResponse, isProblem } from './words.ts';
 
 // Tries the whole way from the provider to the log: DNS, TLS, proxy and firewall. With the provider's own ping, or where it

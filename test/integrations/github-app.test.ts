@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { usePolling, useWebhook } from '../../src/intake/polling/connect.ts';
 import { pollNow } from '../../src/intake/polling/poll.ts';
-import { usePolling, useWebhook } from '../../src/intake/polling/switch.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
-import { sendDelivery } from '../../src/intake/receiver/send.ts';
+import { replayDelivery, sendDelivery } from '../../src/intake/receiver/send.ts';
 import { recoverDue } from '../../src/intake/recovery.ts';
 import { syncInstallation } from '../../src/integrations/app.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';

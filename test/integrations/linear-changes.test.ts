@@ -3,7 +3,7 @@ import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { recoverDue } from '../../src/intake/recovery.ts';
 import { watchSilence } from '../../src/intake/silence.ts';
 import { connectWithToken, setEnabled } from '../../src/integrations/connect.ts';
-import { listRecoveries } from '../../src/integrations/recovery-store.ts';
+import { listRecoveries } from '../../src/integrations/hook-store.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { execute } from '../support/database.ts';
 import { logOf } from '../support/deliveries.ts';

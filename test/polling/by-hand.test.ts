@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { connectPolled } from '../../src/intake/polling/connect.ts';
+import { connectPolled, setPollToken } from '../../src/intake/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
-import { setPollToken } from '../../src/intake/polling/switch.ts';
 import { createOrganization } from '../../src/people/organizations.ts';
 import { projectOf } from '../support/github-api/project.ts';
 import { READER, startPolling } from '../support/polling.ts';

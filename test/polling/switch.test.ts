@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test';
-import { addPolledPlace } from '../../src/intake/polling/connect.ts';
+import {
+  addPolledPlace,
+  setPollToken,
+  useManualWebhook,
+  usePolling,
+  useWebhook,
+} from '../../src/intake/polling/connect.ts';
 import { pollDue, pollNow } from '../../src/intake/polling/poll.ts';
-import { setPollToken, useManualWebhook, usePolling, useWebhook } from '../../src/intake/polling/switch.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
-import { sendDelivery } from '../../src/intake/receiver/send.ts';
+import { replayDelivery, sendDelivery } from '../../src/intake/receiver/send.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { listHooks } from '../../src/integrations/hook-store.ts';
 import { removePlace } from '../../src/integrations/places.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { kindsFor } from '../../src/drafting/triggers/model.ts';
 import { createTrigger } from '../../src/drafting/triggers/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
-import { sendDelivery } from '../../src/intake/receiver/send.ts';
+import { replayDelivery, sendDelivery } from '../../src/intake/receiver/send.ts';
 import { getDelivery } from '../../src/integrations/deliveries/log-store.ts';
 import { diagnose } from '../../src/integrations/doctor.ts';
 import { sampleEvents, sampleFor } from '../../src/providers/index.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { createRoundupWorker, makeNow } from '../../src/drafting/roundups/make.ts';
 import { CADENCES, createRoundup, GROUPINGS, switchRoundup } from '../../src/drafting/roundups/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import { listDeliveries } from '../../src/integrations/deliveries/log-store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';

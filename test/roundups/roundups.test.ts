@@ -8,7 +8,7 @@ import {
   switchRoundup,
 } from '../../src/drafting/roundups/service.ts';
 import { findRoundupOfPost, listRoundups, type Source } from '../../src/drafting/roundups/store.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import { listDeliveries } from '../../src/integrations/deliveries/log-store.ts';
 import { disconnectIntegration } from '../../src/integrations/places.ts';
 import type { Connected } from '../../src/integrations/words.ts';

@@ -2,7 +2,7 @@ import { createTrigger } from '../../src/drafting/triggers/service.ts';
 import { pollDue } from '../../src/intake/polling/poll.ts';
 import { recoverDue } from '../../src/intake/recovery.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
-import { listRecoveries } from '../../src/integrations/recovery-store.ts';
+import { listRecoveries } from '../../src/integrations/hook-store.ts';
 import type { Delivery } from './github-api/deliver.ts';
 import { type Happening, projectOf } from './github-api/project.ts';
 import { READER, START } from './polling.ts';

@@ -7,7 +7,7 @@ import {
   type NewTrigger,
   switchTrigger,
 } from '../../src/drafting/triggers/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import { addPlace } from '../../src/integrations/places.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { editPost } from '../../src/posts/service.ts';

@@ -7,7 +7,7 @@ import {
   deleteTrigger,
   switchTrigger,
 } from '../../src/drafting/triggers/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import type { Post } from '../../src/posts/model.ts';
 import { deletePost } from '../../src/posts/service.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'bun:test';
 import { dismissSuggestion, getSuggestion, takeSuggestion } from '../../src/drafting/suggestions.ts';
 import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { createTrigger, type NewTrigger, switchTrigger } from '../../src/drafting/triggers/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';

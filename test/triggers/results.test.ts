@@ -4,7 +4,7 @@ import { retryRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { listResults, settleWaiting } from '../../src/drafting/triggers/results-store.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { deleteTrigger, type NewTrigger } from '../../src/drafting/triggers/service.ts';
-import { replayDelivery } from '../../src/intake/receiver/replay.ts';
+import { replayDelivery } from '../../src/intake/receiver/send.ts';
 import type { Connected } from '../../src/integrations/words.ts';
 import { DAY_MS } from '../../src/lib/time.ts';
 import { deletePost, editPost } from '../../src/posts/service.ts';

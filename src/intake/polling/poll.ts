@@ -2,7 +2,7 @@ import { changing, NONE, THROTTLES, type WriteTx } from '../../../db/engine.ts';
 import { findEvents } from '../../drafting/events.ts';
 import { listEnabledTriggers } from '../../drafting/triggers/queue-store.ts';
 import { findWebhookDelivery } from '../../integrations/deliveries/log-store.ts';
-import { deleteHooks, listHooks } from '../../integrations/hook-store.ts';
+import { deleteHooks, listHooks, recordReading } from '../../integrations/hook-store.ts';
 import { deleteWithHooks } from '../../integrations/hooks.ts';
 import {
   findPoll,
@@ -19,7 +19,6 @@ import {
   restartPoll,
   updatePoll,
 } from '../../integrations/poll-store.ts';
-import { recordReading } from '../../integrations/recovery-store.ts';
 import { getIntegration, type Integration } from '../../integrations/store.ts';
 import { findApi, openReaderOf } from '../../integrations/token.ts';
 import { IntegrationProblem } from '../../integrations/words.ts';

@@ -19,7 +19,7 @@ import {
   POLLED_REASON,
   type WebhookReceived,
 } from '../../integrations/deliveries/store.ts';
-import { isHeartbeat } from '../../integrations/recovery-store.ts';
+import { isHeartbeat } from '../../integrations/hook-store.ts';
 import { acceptedSecrets, learnRepository } from '../../integrations/store.ts';
 import type { Repository, RepositoryIdentity } from '../../integrations/words.ts';
 import { AppError } from '../../lib/app-error.ts';

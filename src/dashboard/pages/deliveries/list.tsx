@@ -1,7 +1,7 @@
 import type { ReadTx } from '../../../../db/engine.ts';
 import { listResults, readDays } from '../../../drafting/triggers/results-store.ts';
 import { scriptAsset } from '../../../http/look/assets.ts';
-import { replayDelivery } from '../../../intake/receiver/replay.ts';
+import { replayDelivery } from '../../../intake/receiver/send.ts';
 import {
   findDelivery,
   type LogFilter,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { shippedBy } from '../../../drafting/triggers/hand-over.ts';
 import { isPending, isRefusal } from '../../../drafting/triggers/model.ts';
 import { createTrigger } from '../../../drafting/triggers/service.ts';
-import { replayDelivery, whyNotReplayable } from '../../../intake/receiver/replay.ts';
+import { replayDelivery, whyNotReplayable } from '../../../intake/receiver/send.ts';
 import { findDelivery } from '../../../integrations/deliveries/log-store.ts';
 import type { Delivery } from '../../../integrations/deliveries/store.ts';
 import { listIntegrations } from '../../../integrations/store.ts';

@@ -1,10 +1,10 @@
+import type { listRecoveries } from '../../../integrations/hook-store.ts';
 import {
   type ComparedDelivery,
   findMissed,
   MAX_REDELIVERED,
   redeliverMissed,
 } from '../../../integrations/missed.ts';
-import type { listRecoveries } from '../../../integrations/recovery-store.ts';
 import { describeMissed } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
 import { span } from '../../../lib/time.ts';

@@ -1,8 +1,7 @@
 import { kindsFor, listTriggers } from '../../../drafting/triggers/model.ts';
 import { listRuns } from '../../../drafting/triggers/queue-store.ts';
 import { listHistories } from '../../../intake/history/store.ts';
-import { listHooks } from '../../../integrations/hook-store.ts';
-import { listRecoveries } from '../../../integrations/recovery-store.ts';
+import { listHooks, listRecoveries } from '../../../integrations/hook-store.ts';
 import { ChangeFailed, integrationName } from '../../../integrations/words.ts';
 import { listAttention, shownTo } from '../../../people/attention.ts';
 import { providerOf, sampleEvents } from '../../../providers/index.ts';

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import type { ReadTx } from '../../../../db/engine.ts';
-import { addPolledPlace } from '../../../intake/polling/connect.ts';
-import { setPollToken } from '../../../intake/polling/switch.ts';
+import { addPolledPlace, setPollToken } from '../../../intake/polling/connect.ts';
 import { listHooks } from '../../../integrations/hook-store.ts';
 import { type AddedPlace, addPlace } from '../../../integrations/places.ts';
 import { listIntegrations } from '../../../integrations/store.ts';

@@ -1,6 +1,5 @@
-import { connectPolled } from '../../../intake/polling/connect.ts';
+import { connectPolled, useManualWebhook, usePolling, useWebhook } from '../../../intake/polling/connect.ts';
 import { pollNow } from '../../../intake/polling/poll.ts';
-import { useManualWebhook, usePolling, useWebhook } from '../../../intake/polling/switch.ts';
 import { describePollInterval } from '../../../integrations/poll-store.ts';
 import { type IntegrationType, providerNames } from '../../../integrations/words.ts';
 import { AppError } from '../../../lib/app-error.ts';
