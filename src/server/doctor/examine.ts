@@ -11,8 +11,7 @@ import { type Environment, examineConfig } from '../config.ts';
 import { readSecretKey } from '../data-folder.ts';
 import type { Check, Patient, Result } from './check.ts';
 import { contentChecks } from './contents.ts';
-import { machineChecks, serverChecks } from './machine.ts';
-import { examineProvider } from './oidc.ts';
+import { examineProvider, machineChecks, serverChecks } from './machine.ts';
 import { postgresChecks } from './postgres.ts';
 
 type Asked = Pick<Patient, 'clock' | 'fetch' | 'isOffline' | 'isFull' | 'key'> & {
