@@ -1,22 +1,32 @@
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { Option } from 'commander';
+import type { Progress } from '../../db/move.ts';
 import { tidings } from '../lib/build.ts';
 import { openFileStore } from '../lib/file-store.ts';
+import { count } from '../lib/text.ts';
 import { systemClock } from '../lib/time.ts';
 import { type Backup, BackupError } from '../server/backup/archive.ts';
 import { exportKey, makeBackup } from '../server/backup/job.ts';
 import { type Restored, restoreBackup } from '../server/backup/restore.ts';
 import { readSecretKey } from '../server/data-folder.ts';
+import type { Moved } from '../server/move.ts';
 import type { TidingsCommand } from './command.ts';
-import { fields, type Text } from './output.ts';
+import { fields, progressOf, type Terminal, type Text } from './output.ts';
 
-// Neither opens the services: a backup must be possible without the key, and a restore without a database.
+// Backups, restores, and moves. None opens the services: a backup must be possible without the key, and a restore
+// without a database.
 
 const EMBEDDED = 'the SQLite database, but DATABASE_URL is set. For PostgreSQL, use';
 
 const FILE = 'A path, or s3://bucket/key (see the BACKUP_S3_… settings of serve)';
 
 export function add(program: TidingsCommand): void {
+  addBackupCommand(program);
+  addRestoreCommand(program);
+  addMoveCommand(program);
+}
+
+function addBackupCommand(program: TidingsCommand): void {
   program
     .sub('backup', 'Back up the database to one file. The server can keep running.')
     .argument('<file>', FILE)
@@ -61,7 +71,9 @@ export function add(program: TidingsCommand): void {
       'backup s3://backups/tidings.backup --force',
       'backup --key-only tidings.key',
     );
+}
 
+function addRestoreCommand(program: TidingsCommand): void {
   program
     .sub('restore', 'Restore a backup into the data folder. Stop the server first.')
     .argument('<file>', FILE)
@@ -158,4 +170,73 @@ function imagesIn({ stored, missing, unreadable, examples, place }: Backup['imag
   const left = [missing > 0 && `${missing} missing`, unreadable > 0 && `${unreadable} unreadable`];
   if (missing + unreadable === 0) return String(stored);
   return `${stored}; not included: ${left.filter(Boolean).join(', ')} (${examples.join(', ')})`;
+}
+
+function addMoveCommand(program: TidingsCommand): void {
+  program
+    .sub('move', 'Copy the database to PostgreSQL, or back to a data folder. Stop the server first.')
+    .requiredOption(
+      '--to <target>',
+      'postgres:// URL of an empty database; with DATABASE_URL set, an empty folder',
+    )
+    .action(async ({ to }: { to: string }, command: TidingsCommand) => {
+      const { dataDir, secretKey, database, media } = command.folderConfig();
+      const isQuiet = command.optsWithGlobals().json === true;
+      const progress = isQuiet ? null : showProgress(command.context.terminal);
+      // Loaded only where it is used: other commands start faster without.
+      const { moveDatabase } = await import('../server/move.ts');
+      const moved = await moveDatabase({
+        dataDir,
+        databaseUrl: database?.url,
+        secretKey,
+        to,
+        media: media.dir === undefined ? undefined : openFileStore(media.dir, media.s3),
+        report: (step) => progress?.show(step),
+      }).finally(() => progress?.clear());
+      command.print(moved, (done) => describeMove(done, secretKey));
+    })
+    .note(
+      'Compares all rows of both sides at the end and never changes the source. To continue an interrupted move, run the same command again.',
+    )
+    .examples('move --to postgres://tidings:PASSWORD@db.example.com/tidings?sslmode=verify-full');
+}
+
+const LABELS: Record<Progress['step'], string> = { copy: 'Copying', compare: 'Comparing' };
+
+/** A bar for each step on a terminal, and otherwise a line for each tenth. */
+function showProgress(terminal: Terminal) {
+  const bar = progressOf(terminal);
+  let shown = '';
+  return {
+    show({ step, done, total }: Progress): void {
+      bar.show(`${LABELS[step]}: ${done} of ${total} rows`, { done, of: total });
+      const tenths = Math.floor((done / total) * 10);
+      if (terminal.isInteractive || tenths === 0 || shown === `${step} ${tenths}`) return;
+      shown = `${step} ${tenths}`;
+      terminal.writeError(`${LABELS[step]}: ${tenths * 10} %, ${done} of ${total} rows\n`);
+    },
+    clear: bar.clear,
+  };
+}
+
+function describeMove({ from, to, rows, seconds, images }: Moved, secretKey: string | undefined): Text {
+  const key =
+    secretKey === undefined
+      ? `the content of ${join(dirname(from), 'secret.key')}`
+      : 'the key that you used here';
+  const next = to.startsWith('postgres:')
+    ? `Next: start every process with DATABASE_URL set to the new database, and SECRET_KEY set to ${key}.`
+    : `Next: unset DATABASE_URL, and set DATA_DIR to ${dirname(to)}. Its secret.key holds the key.`;
+  return [
+    `Moved ${rows} rows from ${from} to ${to} in ${seconds} s. Both sides match.`,
+    describeImages(images, to),
+    next,
+    'The source was not changed. Keep it until you trust the target.',
+  ];
+}
+
+function describeImages({ copied, left, place }: Moved['images'], to: string): string {
+  if (copied > 0) return `Copied ${count(copied, 'image')} to ${place}.`;
+  if (left === 0 || !to.startsWith('postgres:')) return '';
+  return `${count(left, 'image')} in ${place} ${left === 1 ? 'was' : 'were'} not moved. Copy the files to a bucket, and set MEDIA_DIR to s3://bucket/prefix.`;
 }

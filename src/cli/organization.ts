@@ -14,7 +14,7 @@ import {
   Plan,
   restoreOrganization,
 } from '../people/organizations.ts';
-import { findSlugOwner } from '../readers/public/store.ts';
+import { findSlugOwner } from '../readers/public/model.ts';
 import type { Services } from '../server/services.ts';
 import type { TidingsCommand } from './command.ts';
 import { fields, table } from './output.ts';

@@ -29,8 +29,7 @@ const groups: readonly (readonly [
 ])[] = [
   [SERVER, ['serve'], () => import('./serve.ts')],
   [SERVER, ['doctor', 'healthcheck', 'sweep', 'upgrade', 'attention'], () => import('./operate.ts')],
-  [SERVER, ['backup', 'restore'], () => import('./backup.ts')],
-  [SERVER, ['move'], () => import('./move.ts')],
+  [SERVER, ['backup', 'restore', 'move'], () => import('./backup.ts')],
   [PEOPLE, ['organization'], () => import('./organization.ts')],
   [PEOPLE, ['user'], () => import('./user.ts')],
   [PEOPLE, ['audit'], () => import('./audit.ts')],

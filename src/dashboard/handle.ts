@@ -39,17 +39,26 @@ import {
   type MemberVisit,
   type Page,
   type Redirect,
+  readPreferences,
   redirect,
   type UserVisit,
   type Visit,
+  writePreferences,
 } from './page.ts';
-import { readPreferences, writePreferences } from './preferences.ts';
 import { FLOW_MS } from './sealed.ts';
 import { mayBeKept, readBody, requireSameOrigin } from './submission.ts';
-import { type Notice, renderFragment, renderPage, streamPage, type View } from './view/document.tsx';
+import {
+  databaseAwayPage,
+  type Notice,
+  renderFragment,
+  renderPage,
+  signedOutPage,
+  streamPage,
+  troublePage,
+  type View,
+} from './view/document.tsx';
 import { hrefOf } from './view/elements.tsx';
 import type { Frame } from './view/frame.tsx';
-import { databaseAwayPage, signedOutPage, troublePage } from './view/trouble.tsx';
 
 const MAX_USER_AGENT_LENGTH = 200;
 

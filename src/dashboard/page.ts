@@ -2,11 +2,11 @@ import type { CheckTemplates } from '../drafting/check.ts';
 import type { Compose } from '../drafting/store.ts';
 import type { Composer } from '../drafting/thread.ts';
 import type { Fetch, UploadBudget } from '../http/request.ts';
+import { knownZone } from '../lib/time.ts';
 import type { Deps } from '../people/deps.ts';
 import type { Guard } from '../people/guard.ts';
 import type { Organization, OrganizationCreation } from '../people/organizations.ts';
 import type { Membership, Role, User } from '../people/permission.ts';
-import type { Look, Preferences } from './preferences.ts';
 import type { Fragment, View } from './view/document.tsx';
 
 export { type Fragment, fragment, type View, view } from './view/document.tsx';
@@ -141,4 +141,51 @@ export function wayBack(to: string): string {
   const url = to.length > 2_000 ? null : URL.parse(to, here);
   if (url?.origin !== here || !/^\/dashboard\/[A-Za-z0-9_~-]/.test(url.pathname)) return '/dashboard';
   return url.pathname + url.search + url.hash;
+}
+
+export const themes = ['system', 'light', 'dark'] as const;
+export const densities = ['comfortable', 'dense'] as const;
+
+/** The look and behavior of the dashboard that a person chose. Each browser keeps them in a cookie. */
+interface Preferences {
+  theme: (typeof themes)[number];
+  density: (typeof densities)[number];
+  /** An IANA name; null: the browser's own. */
+  fixedZone: string | null;
+  /** Single keys such as `/` and `?` do something (WCAG 2.1.4). */
+  hasShortcuts: boolean;
+}
+
+/** The part that a page needs. */
+export interface Look extends Preferences {
+  zone: string;
+}
+
+export const defaultLook: Look = {
+  theme: 'system',
+  density: 'comfortable',
+  fixedZone: null,
+  hasShortcuts: true,
+  zone: 'UTC',
+};
+
+const MAX_COOKIE_LENGTH = 300;
+
+/** `browserZone`: the zone that the script found. Ignores invalid values. */
+export function readPreferences(cookie: string | null, browserZone: string | null): Look {
+  const saved = new URLSearchParams(cookie !== null && cookie.length <= MAX_COOKIE_LENGTH ? cookie : '');
+  const fixedZone = knownZone(saved.get('zone'));
+  return {
+    theme: themes.find((each) => each === saved.get('theme')) ?? defaultLook.theme,
+    density: densities.find((each) => each === saved.get('density')) ?? defaultLook.density,
+    fixedZone,
+    hasShortcuts: saved.get('shortcuts') !== 'off',
+    zone: fixedZone ?? knownZone(browserZone) ?? defaultLook.zone,
+  };
+}
+
+export function writePreferences({ theme, density, fixedZone, hasShortcuts }: Preferences): string {
+  const zone = fixedZone === null ? {} : { zone: fixedZone };
+  const shortcuts = hasShortcuts ? {} : { shortcuts: 'off' };
+  return new URLSearchParams({ theme, density, ...zone, ...shortcuts }).toString();
 }

@@ -1,21 +1,23 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Type } from '@sinclair/typebox';
-import { type AnyElysia, Elysia } from 'elysia';
+import { type AnyElysia, Elysia, ValidationError } from 'elysia';
 import type { Storage } from '../../db/engine.ts';
-import { DatabaseUnavailable } from '../../db/failures.ts';
+import { DatabaseUnavailable, knownFailure } from '../../db/failures.ts';
 import type { DashboardDeps } from '../dashboard/page.ts';
-import { errorHandling } from '../http/errors.ts';
 import { bearerChallenge, ErrorBody, refusal } from '../http/openapi.ts';
 import {
   createUploadBudget,
   exactPaths,
   lateRoutes,
   matchedRoutes,
+  pathOf,
   requestHandling,
+  requestIdOf,
 } from '../http/request.ts';
 import { errorJson, json, plainText } from '../http/respond.ts';
 import { webhooks } from '../intake/receiver/routes.ts';
 import { AppError } from '../lib/app-error.ts';
+import type { Logger } from '../lib/log.ts';
 import type { Deps } from '../people/deps.ts';
 import { bearerToken } from '../people/keys/check.ts';
 import { media } from '../posts/media/routes.ts';
@@ -131,6 +133,53 @@ async function inTurns(mayPause: () => boolean, parts: readonly (() => Promise<u
     await load();
     await new Promise(setImmediate);
   }
+}
+
+/** Logs a request that failed, and responds with what is known of the failure, or 500. */
+function failed(log: Logger, request: Request, error: unknown): Response {
+  const known = knownFailure(error);
+  const requestId = requestIdOf(request);
+  log.error({ requestId, method: request.method, err: error }, 'request failed');
+  const headers = { ...known?.headers, 'x-request-id': requestId };
+  return errorJson(known?.status ?? 500, known?.message ?? 'Internal server error', headers);
+}
+
+interface Failure {
+  code: string | number;
+  error: unknown;
+  request: Request;
+}
+
+/** Turns every failure into a response. Must be used first: Elysia calls handlers in the order of registration. */
+function errorHandling(log: Logger, routes: RouteTable) {
+  return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }: Failure) => {
+    if (error instanceof AppError && error.isRefusal)
+      return errorJson(error.status, error.message, error.headers);
+    if (error instanceof ValidationError && error.type !== 'response')
+      return errorJson(400, messageOf(error) ?? 'Invalid request');
+    if (code === 'PARSE') return errorJson(400, 'Invalid body');
+    if (code === 'NOT_FOUND') {
+      const allowed = allowedMethods(routes(), pathOf(request));
+      if (allowed.length === 0 || allowed.includes(request.method)) return errorJson(404, 'Not found');
+      return errorJson(405, 'Method not allowed', { allow: allowed.join(', ') });
+    }
+    return failed(log, request, error);
+  });
+}
+
+function messageOf({ validator }: ValidationError): string | undefined {
+  return (validator as { schema?: { error?: string } }).schema?.error;
+}
+
+/** A function, because features are added after the error handler. */
+type RouteTable = () => readonly { method: string; path: string }[];
+
+/** For `Allow`; none when no route has the path. `GET` implies `HEAD`. */
+function allowedMethods(routes: ReturnType<RouteTable>, pathname: string): string[] {
+  const methods = routes
+    .filter((route) => new URLPattern({ pathname: route.path }).test({ pathname }))
+    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  return [...new Set(methods)].sort();
 }
 
 /**

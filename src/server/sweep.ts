@@ -46,7 +46,7 @@ import { type CopyOptions, copyImages } from '../posts/media/copies.ts';
 import { type AddressPosition, FIRST_POSITION, replaceAddresses } from '../posts/media/store.ts';
 import { deleteExpiredTrash, deleteOrganizationPosts } from '../posts/trash.ts';
 import { deleteExpiredMessages } from '../readers/hooks/message-store.ts';
-import { deleteExpiredSlugs } from '../readers/public/store.ts';
+import { deleteExpiredSlugs } from '../readers/public/model.ts';
 import type { Elapsed } from './elapsed.ts';
 import type { Job } from './jobs.ts';
 

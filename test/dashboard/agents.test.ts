@@ -3,7 +3,7 @@ import { editPost } from '../../src/posts/service.ts';
 import { readPost } from '../../src/posts/store.ts';
 import { listSuggestedChanges, suggestChange } from '../../src/posts/suggestions.ts';
 import { listVersions } from '../../src/posts/versions.ts';
-import { findPublication } from '../../src/readers/public/store.ts';
+import { findPublication } from '../../src/readers/public/model.ts';
 import { cookieOf, hostile, isHarmed, pageVisitor, type VisitPage } from '../support/dashboard.ts';
 import { appWithOrganization, PUBLIC_URL, type TestApp } from '../support/test-app.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { readPreferences, writePreferences } from '../../src/dashboard/preferences.ts';
+import { readPreferences, writePreferences } from '../../src/dashboard/page.ts';
 import { knownZone } from '../../src/lib/time.ts';
 import { cookieOf, form, hostile, signedIn, visitor } from '../support/dashboard.ts';
 import { appWithOrganization } from '../support/test-app.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test';
 import { h } from 'preact';
 import { render } from 'preact-render-to-string';
-import type { Visit } from '../../src/dashboard/page.ts';
-import { defaultLook } from '../../src/dashboard/preferences.ts';
+import { defaultLook, type Visit } from '../../src/dashboard/page.ts';
 import { Clock, Exactly, ForVisit, When } from '../../src/dashboard/view/elements.tsx';
 
 const now = new Date('2026-11-20T12:00:00.000Z');

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { ReadTx } from '../../db/engine.ts';
-import { countMonth, findNeighbors, listLines, listMonths } from '../../src/readers/public/store.ts';
+import { countMonth, findNeighbors, listLines, listMonths } from '../../src/readers/public/model.ts';
 import { testSqlite } from '../support/database.ts';
 import { plansOf } from '../support/plans.ts';
 

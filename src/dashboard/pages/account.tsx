@@ -14,8 +14,7 @@ import { failure } from '../../people/permission.ts';
 import { endAllSessions, endSession, mayCreateOrganization } from '../../people/sessions.ts';
 import { listSessions, type Session } from '../../people/store.ts';
 import { choiceOf, newPasswordField, readFields } from '../fields.ts';
-import { get, type Page, post, redirect, type UserVisit, type Visit, view } from '../page.ts';
-import { densities, type Preferences, themes } from '../preferences.ts';
+import { densities, get, type Page, post, redirect, themes, type UserVisit, view } from '../page.ts';
 import { postForm } from '../submission.ts';
 import { LinkButton, Section, useVisit, When } from '../view/elements.tsx';
 import { Action, Choice, Field, FormOf } from '../view/form.tsx';
@@ -156,7 +155,7 @@ async function noSuchPage(): Promise<never> {
   throw new AppError(404, 'Page not found.');
 }
 
-function readAppearance({ form }: Visit): Preferences {
+function readAppearance({ form }: UserVisit) {
   const { theme, density, zone, shortcuts } = readFields(AppearanceForm, form);
   const fixedZone = zone.trim() === '' ? null : knownZone(zone.trim());
   if (fixedZone === null && zone.trim() !== '') {
@@ -169,7 +168,7 @@ const readDeleted = ({ deps, user }: UserVisit) =>
   deps.db.read((tx) => listDeletedOrganizations(tx, deps.clock.now(), { ownerId: user.id }));
 
 /** An owner of one in the trash counts as an owner, as `createOwnOrganization` does. */
-function mayCreate({ deps, memberships }: Visit, deleted: readonly DeletedOrganization[]): boolean {
+function mayCreate({ deps, memberships }: UserVisit, deleted: readonly DeletedOrganization[]): boolean {
   const owned = deleted.map(() => ({ role: 'owner' as const }));
   return mayCreateOrganization(deps.organizationCreation, [...memberships, ...owned]);
 }

@@ -6,8 +6,7 @@ import { isRecord } from '../../lib/validation.ts';
 import type { Deps } from '../../people/deps.ts';
 import { foreignOrganization, verifyApiKey } from '../../people/keys/check.ts';
 import { READ_PERMISSION, SUGGEST_PERMISSION } from '../../people/keys/store.ts';
-import type { Publication } from '../public/model.ts';
-import { findPublication, isMcpOn } from '../public/store.ts';
+import { findPublication, isMcpOn, type Publication } from '../public/model.ts';
 import { SUGGEST_TOOL, type ToolDeps } from './tools.ts';
 
 /** Room for the longest text of a post in most languages. */

@@ -22,8 +22,7 @@ import {
 } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import { getOrganization } from '../../people/organization-store.ts';
-import { postAddress } from '../public/model.ts';
-import { findPublication } from '../public/store.ts';
+import { findPublication, postAddress } from '../public/model.ts';
 import {
   acceptMessages,
   countQueued,

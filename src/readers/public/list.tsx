@@ -8,10 +8,10 @@ import { type Found, searchPosts } from '../../posts/list-store.ts';
 import { listMediaSizes } from '../../posts/media/store.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import { listPostPage } from '../../posts/store.ts';
+import { countMonth, listLines, listMonths } from './model.ts';
 import { Day, MAX_QUERY_LENGTH, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
 import { MAX_MONTHS, MonthIndex, Pager, pathOfPage, requirePage } from './post-page.tsx';
 import type { PublicText, PublicView } from './site.ts';
-import { countMonth, listLines, listMonths } from './store.ts';
 
 // The newest posts, page by page, and the results of a search.
 

@@ -6,9 +6,9 @@ import { formatMonth } from '../../lib/time.ts';
 import { listMediaSizes } from '../../posts/media/store.ts';
 import { type Post, PUBLIC_POSTS } from '../../posts/model.ts';
 import { findPost } from '../../posts/store.ts';
+import { findNeighbors, type PostLine } from './model.ts';
 import { Day, renderPage, type Site, siteOf, summaryOf } from './page.tsx';
 import type { PublicText, PublicView } from './site.ts';
-import { findNeighbors, type PostLine } from './store.ts';
 
 const MAX_DESCRIPTION = 160;
 

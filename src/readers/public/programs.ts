@@ -5,10 +5,9 @@ import { inlineMarkdown } from '../../lib/markdown/plain-text.ts';
 import { formatLongDay, formatMonth, letOthersIn } from '../../lib/time.ts';
 import type { Post } from '../../posts/model.ts';
 import { readListPage, readMonth } from './list.tsx';
-import { type Publication, pageAddress, readableOn } from './model.ts';
+import { listLines, type Publication, pageAddress, readableOn } from './model.ts';
 import { readPublicPost, requirePage } from './post-page.tsx';
 import type { PublicView } from './site.ts';
-import { listLines } from './store.ts';
 
 // The page for programs: as Markdown, and as lists of addresses. All of them hold absolute addresses.
 

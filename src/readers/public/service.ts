@@ -10,16 +10,19 @@ import type { Deps } from '../../people/deps.ts';
 import { getOrganization } from '../../people/organization-store.ts';
 import type { Organization } from '../../people/organizations.ts';
 import { findMedia } from '../../posts/media/store.ts';
-import { ADDRESS_PROBLEM, type Publication, PublicationChange, type Surface } from './model.ts';
 import {
+  ADDRESS_PROBLEM,
   deleteFormerSlug,
   findPublication,
   findPublicationByFormerSlug,
   findPublicationBySlug,
   findSlugOwner,
+  type Publication,
+  PublicationChange,
+  type Surface,
   saveFormerSlug,
   savePublication,
-} from './store.ts';
+} from './model.ts';
 
 const REDIRECT_MS = 365 * DAY_MS;
 

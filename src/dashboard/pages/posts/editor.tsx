@@ -18,8 +18,7 @@ import {
   PostStatus,
 } from '../../../posts/model.ts';
 import { createPost, editPost } from '../../../posts/service.ts';
-import { postAddress } from '../../../readers/public/model.ts';
-import { findPublication } from '../../../readers/public/store.ts';
+import { findPublication, postAddress } from '../../../readers/public/model.ts';
 import { type EditState, editState, openedWith } from '../../edit.ts';
 import { EDIT_CONFLICT, type FieldState, formState, type Problem, readFields } from '../../fields.ts';
 import { fragment, get, type MemberVisit, type Page, post, redirect, view } from '../../page.ts';
