@@ -116,8 +116,7 @@ interface Decision {
 
 /** `post` is null after a person deleted it. */
 function decide(row: DraftRow, post: OwnedPost | null, draft: NewDraft, now: string): Decision {
-  const { isOpen, text, eventKeys, until } = draft;
-  const source = sourceOf(draft, now);
+  const { isOpen, text, eventKeys, until, source } = draft;
   if (isOpen && post?.status !== 'draft') return { outcome: 'closed', row: { ...row, ...settled } };
   if (post === null) return { outcome: 'kept' };
   const hash = text === null ? null : hashOf(text);
@@ -179,7 +178,7 @@ async function moveBranch(tx: WriteTx, { name }: NewDraft, moved: DraftRow): Pro
 }
 
 async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText): Promise<string> {
-  const { name, organizationId, contentType, keepsDate, eventKeys, until } = draft;
+  const { name, organizationId, contentType, keepsDate, eventKeys, until, source } = draft;
   const id = deps.ids.newId('post');
   const now = deps.clock.now().toISOString();
   const needsApproval = draft.publish && (await rulesOf(tx, deps, { organizationId })).needsApproval;
@@ -205,15 +204,10 @@ async function create(tx: WriteTx, deps: Needs, draft: NewDraft, text: DraftText
     eventKeys,
     until,
     dismissedHash: null,
-    source: sourceOf(draft, now),
+    source,
     leftOut: draft.leftOut,
   });
   return id;
-}
-
-/** Null where the post changes with the time: it is dated later while its event is in the future. */
-function sourceOf({ source, until }: NewDraft, now: string): string | null {
-  return until > now ? null : source;
 }
 
 /** No post is dated in the future, whatever the provider's clock says. */

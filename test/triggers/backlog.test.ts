@@ -5,6 +5,8 @@ import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
+import { setStatus } from '../../src/posts/service.ts';
+import { readPost } from '../../src/posts/store.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
@@ -178,6 +180,38 @@ test('a run comes to its last draft while events keep arriving', async () => {
   expect(news.count).toBeLessThan(100);
   expect((await postsOf(app)).filter(({ title }) => title.startsWith('Out: '))).toHaveLength(MANY);
   expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
+});
+
+test('a run looks once at each draft that a person has published while events keep arriving', async () => {
+  const count = 60;
+  await deliverAll(count);
+  await run();
+  const ids = (await postsOf(app)).map(({ id }) => id);
+  await app.db.write(async (tx) => {
+    for (const id of ids) {
+      const post = await readPost(tx, id);
+      if (post !== null) await setStatus(tx, app.deps, post, 'published');
+    }
+  });
+  const [[id] = []] = await valuesOf<[string]>(app.db, 'SELECT id FROM triggers');
+  await changeTrigger(app.deps, id ?? '', { titleTemplate: 'Out: {{ release.name }}' });
+  await edit(0);
+  const composed = new Set<string>();
+  const { news, db } = withNews((each) => composed.size < count && each < 200);
+  await runTriggers({ ...app.deps, db }, (recipe, material) => {
+    composed.add(material.release?.key ?? '');
+    return compose(recipe, material);
+  });
+  expect(composed.size).toBe(count);
+  expect(news.count).toBeLessThan(40);
+});
+
+test('a release that is dated in the future is composed once', async () => {
+  const day = 4_000;
+  for (let index = 0; index < 20; index++) await deliver(index, { day });
+  expect(await run()).toHaveLength(20);
+  await deliver(20, { day });
+  expect(await run()).toEqual([nameOf(20)]);
 });
 
 test('a run in which events keep arriving settles the results of those before', async () => {

@@ -15,7 +15,16 @@ import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Compose, Composition } from '../store.ts';
 import { backOffMs, kinds } from './model.ts';
-import { BATCH, inOrder, type Plan, planRun, recipeOf, type Seen, type SourcedDraft } from './plan.ts';
+import {
+  BATCH,
+  inOrder,
+  isWrittenFrom,
+  type Plan,
+  planRun,
+  recipeOf,
+  type Seen,
+  type SourcedDraft,
+} from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { failResults } from './results-store.ts';
 import { type Beginning, type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
@@ -221,7 +230,7 @@ interface Progress {
   run: DueRun;
   /** Of the present pass over its drafts. */
   began: Beginning;
-  /** The drafts that the pass has planned and written, or left as they are. By subject. */
+  /** The drafts that the pass has written, or left as they are. By subject. */
   readonly written: Map<string, Written>;
   readonly seen: Seen;
   /** A person has closed a draft since it was planned. */
@@ -268,11 +277,14 @@ async function* doRun(
         }, orderOf(run));
         return true;
       }
-      if (progress.seen.subjects.size === 0) beginPass(progress, planned);
+      if (progress.seen.subjects.size === 0) startOver(progress, planned);
       Object.assign(progress, { run: planned.run, isClosed: false });
       const next = yield* makeDrafts(progress, planned);
       if (next === 'done') return true;
-      if (next === 'again') progress.seen.subjects.clear();
+      if (next === 'again') {
+        progress.seen.subjects.clear();
+        progress.written.clear();
+      }
       if (progress.isClosed) closings++;
       else if (next === 'plan' && !planned.isWhole) {
         for (const subject of planned.subjects) progress.seen.subjects.add(subject);
@@ -292,17 +304,19 @@ async function* doRun(
   return true;
 }
 
-/** Nothing is seen yet: what was written for an earlier revision is planned again. */
-function beginPass(progress: Progress, { run: { revision }, fresh }: Plan): void {
-  if (revision !== progress.began.revision) progress.written.clear();
+/** The plan begins with the first draft. What the pass has written before counts while it is planned. */
+function startOver(progress: Progress, { run: { revision }, fresh, drafts, isWhole }: Plan): void {
   progress.began = { revision, fresh };
+  if (!isWhole) return;
+  const planned = new Set(drafts.map(({ subject }) => subject));
+  for (const subject of progress.written.keys()) if (!planned.has(subject)) progress.written.delete(subject);
 }
 
 /** Composes and writes the drafts of a plan in batches. Tells what comes next, which is `done` for an aborted run too. */
 async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<void, Next> {
   const { written, failures, signal } = progress;
-  const { todo, same } = inOrder(planned);
-  for (const draft of same) written.set(draft.subject, unchanged(draft));
+  const { todo, same } = inOrder(planned, written);
+  for (const draft of same) if (!isWrittenFrom(draft, written)) written.set(draft.subject, unchanged(draft));
   if (todo.length === 0 && !planned.isWhole) return 'plan';
   for (let count = 0, startedAt = performance.now(); ; ) {
     const isOver = () => performance.now() - startedAt >= BATCH_MS;

@@ -6,7 +6,7 @@ import type { Composition } from '../store.ts';
 import { queueWording } from '../wording/store.ts';
 import { findStored, type NewDraft, type Outcome, writeDraft } from '../write.ts';
 import { branchOf, repositoryOf } from './kinds/branch.ts';
-import { OPEN, type PlannedDraft } from './kinds/kind.ts';
+import { OPEN } from './kinds/kind.ts';
 import { findTrigger, kinds } from './model.ts';
 import { keysSettledBy, type Plan, type SourcedDraft } from './plan.ts';
 import { type DueRun, finishRun, isCurrent, waitWithRun } from './queue-store.ts';
@@ -22,7 +22,7 @@ export interface Composed {
 }
 
 /** A draft that a run has written, or that stays as it is. */
-export interface Written extends Pick<PlannedDraft, 'subject' | 'window'> {
+export interface Written extends Pick<SourcedDraft, 'subject' | 'window' | 'source'> {
   outcome: Outcome;
   postId: string | null;
   eventKeys: string[];
@@ -30,9 +30,9 @@ export interface Written extends Pick<PlannedDraft, 'subject' | 'window'> {
 
 /** A draft that stays as it is. */
 export function unchanged(draft: SourcedDraft): Written {
-  const { subject, window, known } = draft;
+  const { subject, window, source, known } = draft;
   const postId = known?.postId ?? null;
-  return { subject, window, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
+  return { subject, window, source, outcome: 'unchanged', postId, eventKeys: keysSettledBy(draft) };
 }
 
 /**
@@ -183,7 +183,7 @@ async function writeOne(
   { trigger, run, freshKeys }: Plan,
   { draft, given, stored }: Found,
 ): Promise<Written> {
-  const { subject, window } = draft;
+  const { subject, window, source } = draft;
   const name = trigger.event.replaceAll('_', ' ');
   const asTrigger = { ...deps, actor: { type: 'trigger', id: trigger.id, name, address: null } } as const;
   const { outcome, postId, ...written } = await writeDraft(tx, asTrigger, given, stored);
@@ -195,5 +195,5 @@ async function writeOne(
   if (outcome !== 'closed' && eventKeys.some((key) => freshKeys.has(key))) {
     await settleResults(tx, run, eventKeys, { outcome, postId }, deps.clock.now());
   }
-  return { subject, window, outcome, postId, eventKeys };
+  return { subject, window, source, outcome, postId, eventKeys };
 }
