@@ -95,6 +95,6 @@ test('drafts do not depend on outages, losses, repeats, and who switched off the
       const expected = await play(undisturbed, steps, false);
       expect(await play(disturbed, steps, true)).toEqual(expected);
     }),
-    { numRuns: rounds(10, 200) },
+    { numRuns: rounds(5, 200) },
   );
 }, 1_200_000);
