@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
+import { tidings } from '../../src/lib/build.ts';
 import { createApp } from '../../src/server/app.ts';
 import { readConfig } from '../../src/server/config.ts';
 import { openServices } from '../../src/server/services.ts';
@@ -117,7 +118,7 @@ test('doctor fails for a deleted webhook, and repair creates it again', async ()
   await expectSteps(id, [
     [
       'doctor',
-      '✗ hook (acme/rocket): Somebody deleted the webhook N at the provider\n  bun run tidings integration repair int_…',
+      `✗ hook (acme/rocket): Somebody deleted the webhook N at the provider\n  ${tidings} integration repair int_…`,
       1,
     ],
     ['repair', 'acme/rocket: webhook N is up to date; its ping arrived.'],
@@ -138,7 +139,7 @@ test('missed names deliveries that failed, and has them sent again', async () =>
   const row = 'ID  TIME  release published  failed  Answered 502 and not in the log';
   await expectSteps(id, [
     ['missed', row],
-    ['missed', 'To redeliver them: bun run tidings integration missed int_… --redeliver'],
+    ['missed', `To redeliver them: ${tidings} integration missed int_… --redeliver`],
     ['doctor', row, 1],
     ['missed --redeliver none', 'Delivery none is not missing.', 1],
     ['missed --redeliver', 'ID: the provider redelivers it\n'],

@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { tidings } from '../../src/lib/build.ts';
 import { formatInZone } from '../../src/lib/time.ts';
 import { listAttention, muteAttention } from '../../src/people/attention.ts';
 import { samplePayload } from '../../src/providers/index.ts';
@@ -129,7 +130,7 @@ test('the payload has all facts of the item, with a link to its page', async () 
     count: 1,
     message: '“Post p1” was not published at its time',
     effect: 'Readers do not see the post.',
-    action: 'bun run tidings post publish p1',
+    action: `${tidings} post publish p1`,
     link: `${PUBLIC_URL}/dashboard/org_a/posts/p1`,
     heldBack: { began: 0, ended: 0 },
   };
@@ -422,7 +423,7 @@ describe('channels', () => {
     const label = `“${title.replace('&', '&amp;').replace('<!channel>', '&lt;!channel&gt;')}” was not published at its time`;
     expect(receiver.requests.map(({ body }) => JSON.parse(body))).toEqual([
       {
-        text: `*Needs attention:* <${link}|${label}>\nReaders do not see the post. Since ${from}.\nWhat to do: bun run tidings post publish p1`,
+        text: `*Needs attention:* <${link}|${label}>\nReaders do not see the post. Since ${from}.\nWhat to do: ${tidings} post publish p1`,
       },
       { text: `*No longer needs attention:* <${link}|${label}>\nIt lasted 2 h, since ${from}.` },
     ]);
@@ -439,7 +440,7 @@ describe('channels', () => {
       expect.stringMatching(
         /^Readers do not see the post. Since [A-Z][a-z]{2} \d+, \d{4}, \d\d\\:\d\d UTC.$/,
       ),
-      'What to do\\: bun run tidings post publish p1',
+      `What to do\\: ${tidings.replaceAll(/[-@]/g, '\\$&')} post publish p1`,
       `<${PUBLIC_URL}/dashboard/org_a/posts/p1>`,
     ]);
   });

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { recoverDue } from '../../src/intake/recovery.ts';
 import { connectWithToken } from '../../src/integrations/connect.ts';
+import { tidings } from '../../src/lib/build.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
 import { connectRocket, startProviderApp } from '../support/provider-app.ts';
 import type { TestApp } from '../support/test-app.ts';
@@ -25,7 +26,7 @@ test('a webhook that was switched off at GitHub is an item until it is on again'
   expect(await look(app)).toEqual([
     {
       message: 'acme/rocket: the webhook is switched off or deleted at GitHub',
-      action: `bun run tidings integration repair ${integrationId}`,
+      action: `${tidings} integration repair ${integrationId}`,
     },
   ]);
   hook.isActive = true;

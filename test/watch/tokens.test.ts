@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { setToken, watchTokens } from '../../src/integrations/token.ts';
+import { tidings } from '../../src/lib/build.ts';
 import { formatInZone } from '../../src/lib/time.ts';
 import { gitlabApi } from '../../src/providers/gitlab/api/index.ts';
 import { findInDatabase } from '../../src/server/attention.ts';
@@ -51,7 +52,7 @@ test('a token that expires is one item from 14 days ahead, until another one is 
       subject: integrationId,
       since: new Date(end - 14 * DAY_MS).toISOString(),
       message: `acme/rocket: the GitHub token expires on ${day}`,
-      action: `bun run tidings integration set-token ${integrationId} --token TOKEN`,
+      action: `${tidings} integration set-token ${integrationId} --token TOKEN`,
     },
   ]);
   expect(await look(11 * DAY_MS)).toMatchObject([
