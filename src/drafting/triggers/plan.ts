@@ -145,23 +145,23 @@ function needsRange({ isRolling }: TriggerKind, drafts: readonly PlannedDraft[])
 }
 
 /**
- * Divides the drafts of a plan into those to write, in order, and those that stay as they are because nothing has changed,
- * or because the pass has written them already: one that people have changed keeps the source of an older text. Of many,
- * those of events that have just arrived come first, and of those the newest: at most a batch goes before a new release.
- * Rolling drafts build on each other, and a person may close the open one at any time.
+ * Divides the drafts of a plan into those to write, in order, and those that stay as they are because nothing has changed.
+ * Leaves out what the pass has written already: a draft that people have changed keeps the source of an older text. Of
+ * many, those of events that have just arrived come first, and of those the newest: at most a batch goes before a new
+ * release. Rolling drafts build on each other, and a person may close the open one at any time.
  */
 export function inOrder(
   { trigger, drafts, freshKeys }: Plan,
   written: ReadonlyMap<string, Pick<SourcedDraft, 'source'>>,
 ): { todo: SourcedDraft[]; same: SourcedDraft[] } {
   const isFresh = (draft: SourcedDraft) => keysSettledBy(draft).some((key) => freshKeys.has(key));
-  const isSame = (draft: SourcedDraft) =>
-    draft.subject !== OPEN &&
-    !isFresh(draft) &&
-    (isWrittenFrom(draft, written) ||
-      (draft.known === undefined ? draft.material === null : draft.known.source === draft.source));
-  const same = drafts.filter(isSame);
-  const todo = drafts.filter((draft) => !isSame(draft));
+  const isWritten = ({ subject, source }: SourcedDraft) => written.get(subject)?.source === source;
+  const isSame = ({ known, material, source }: SourcedDraft) =>
+    known === undefined ? material === null : known.source === source;
+  const isDue = (draft: SourcedDraft) => draft.subject === OPEN || isFresh(draft);
+  const left = drafts.filter((draft) => isDue(draft) || !isWritten(draft));
+  const todo = left.filter((draft) => isDue(draft) || !isSame(draft));
+  const same = left.filter((draft) => !isDue(draft) && isSame(draft));
   if (kinds[trigger.event].isRolling || todo.length <= BATCH) return { todo, same };
   const fresh = todo.filter(isFresh);
   const rest = todo.filter((draft) => !isFresh(draft));
@@ -174,12 +174,6 @@ export function inOrder(
   });
   return { todo: newestFirst, same };
 }
-
-/** The pass has written the draft from what it would be written from now. */
-export const isWrittenFrom = (
-  { subject, source }: SourcedDraft,
-  written: ReadonlyMap<string, Pick<SourcedDraft, 'source'>>,
-) => written.get(subject)?.source === source;
 
 /** All that a draft is written from, as a hash. */
 function sourceOf(trigger: Trigger, draft: PlannedDraft): string {

@@ -15,16 +15,7 @@ import type { AuditDeps } from '../../people/audit.ts';
 import type { Deps } from '../../people/deps.ts';
 import type { Compose, Composition } from '../store.ts';
 import { backOffMs, kinds } from './model.ts';
-import {
-  BATCH,
-  inOrder,
-  isWrittenFrom,
-  type Plan,
-  planRun,
-  recipeOf,
-  type Seen,
-  type SourcedDraft,
-} from './plan.ts';
+import { BATCH, inOrder, type Plan, planRun, recipeOf, type Seen, type SourcedDraft } from './plan.ts';
 import { type DueRun, delayRun, giveUpRun, holdRun, listDueRuns, postponeRun } from './queue-store.ts';
 import { failResults } from './results-store.ts';
 import { type Beginning, type Composed, type Next, unchanged, type Written, writeBatch } from './write.ts';
@@ -316,7 +307,7 @@ function startOver(progress: Progress, { run: { revision }, fresh, drafts, isWho
 async function* makeDrafts(progress: Progress, planned: Plan): AsyncGenerator<void, Next> {
   const { written, failures, signal } = progress;
   const { todo, same } = inOrder(planned, written);
-  for (const draft of same) if (!isWrittenFrom(draft, written)) written.set(draft.subject, unchanged(draft));
+  for (const draft of same) written.set(draft.subject, unchanged(draft));
   if (todo.length === 0 && !planned.isWhole) return 'plan';
   for (let count = 0, startedAt = performance.now(); ; ) {
     const isOver = () => performance.now() - startedAt >= BATCH_MS;
