@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 const folder = temporaryFolder();
 const database = openDataFolder(folder.path);
 /** Twelve have each moment of death after each number of answers. */
-const ROUNDS = rounds(6, 60);
+const ROUNDS = rounds(4, 60);
 const RELEASES = 3;
 const PUSHES = 3;
 

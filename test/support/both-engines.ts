@@ -49,16 +49,16 @@ const NEUTRAL = [
 const SAME_EVERYWHERE = [
   'audit/{actions,provider}',
   'history/{projects,read}',
-  'integrations/{connect,doctor,forgejo,github-app,killed,linear,recovery*,secrets,words}',
+  'integrations/{connect,doctor,forgejo,github-app,killed,linear*,recovery*,secrets,words}',
   'keys/unkey*',
-  'media/image',
+  'media/{image,serving}',
   'polling/{files,gitlab,mix.property,parts}',
   'posts/{eden,import,import-*,import-lines.property}',
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',
   'rebuild/{dashboard,notices}',
   'receiver/{body-variants,clock,full-disk,gitlab,signature-*}',
   'roundups/schedule',
-  'triggers/{failing,hostile,images,linear,linked-issues,match,month,month.property,octokit,paths,unchanged.property}',
+  'triggers/{backlog,failing,hostile,images,linear,linked-issues,match,month,month.property,octokit,paths,unchanged.property}',
   'users/password-*',
 ];
 
