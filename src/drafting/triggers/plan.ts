@@ -154,7 +154,8 @@ export function inOrder(
   { trigger, drafts, freshKeys }: Plan,
   written: ReadonlyMap<string, Pick<SourcedDraft, 'source'>>,
 ): { todo: SourcedDraft[]; same: SourcedDraft[] } {
-  const isFresh = (draft: SourcedDraft) => keysSettledBy(draft).some((key) => freshKeys.has(key));
+  const arrived = new Set(drafts.filter((draft) => keysSettledBy(draft).some((key) => freshKeys.has(key))));
+  const isFresh = (draft: SourcedDraft) => arrived.has(draft);
   const isWritten = ({ subject, source }: SourcedDraft) => written.get(subject)?.source === source;
   const isSame = ({ known, material, source }: SourcedDraft) =>
     known === undefined ? material === null : known.source === source;

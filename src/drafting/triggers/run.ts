@@ -295,7 +295,7 @@ async function* doRun(
   return true;
 }
 
-/** The plan begins with the first draft. What the pass has written before counts while it is planned. */
+/** The plan begins with the first draft again. Of what the pass has written, only the drafts that it still plans count. */
 function startOver(progress: Progress, { run: { revision }, fresh, drafts, isWhole }: Plan): void {
   progress.began = { revision, fresh };
   if (!isWhole) return;
