@@ -89,7 +89,7 @@ const toldAt = (path = '/hook') =>
     [state, itemId, ...(began + ended > 0 ? [`+${began} -${ended}`] : [])].filter(Boolean).join(' '),
   );
 
-test('many failing deliveries of one cause give two messages: one when it begins, one when it ends', async () => {
+test('1,000 failing deliveries of one cause give two messages: one when it begins, one when it ends', async () => {
   const { app, clock, hook, tell } = await world();
   const connected = await connectGithub(app, 'org_a');
   const deliver = (secret = connected.secret) =>
@@ -99,7 +99,7 @@ test('many failing deliveries of one cause give two messages: one when it begins
         secret,
       }),
     );
-  for (let number = 0; number < 300; number++) {
+  for (let number = 0; number < 1_000; number++) {
     await deliver('wrong');
     clock.advance(1_000);
     if (number % 5 === 0) await tell();

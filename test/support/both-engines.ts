@@ -49,9 +49,9 @@ const NEUTRAL = [
 const SAME_EVERYWHERE = [
   'audit/{actions,provider}',
   'history/{projects,read}',
-  'integrations/{connect,doctor,forgejo,github-app,killed,linear*,recovery*,secrets,words}',
+  'integrations/{connect,doctor,forgejo,killed,linear,linear-changes,recovery-weeks,recovery.property,secrets,words}',
   'keys/unkey*',
-  'media/{image,serving}',
+  'media/image',
   'polling/{files,gitlab,mix.property,parts}',
   'posts/{eden,import,import-*,import-lines.property}',
   'public/{cards,feeds,look,page,programs,proxy,render-queue}',

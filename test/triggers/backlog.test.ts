@@ -5,8 +5,7 @@ import { listRuns } from '../../src/drafting/triggers/queue-store.ts';
 import { runTriggers } from '../../src/drafting/triggers/run.ts';
 import { changeTrigger, createTrigger } from '../../src/drafting/triggers/service.ts';
 import type { Connected } from '../../src/integrations/words.ts';
-import { setStatus } from '../../src/posts/service.ts';
-import { readPost } from '../../src/posts/store.ts';
+import { deletePost, editPost } from '../../src/posts/service.ts';
 import { samplePayload } from '../../src/providers/index.ts';
 import { valuesOf } from '../support/database.ts';
 import { appWithGithub, githubRequest } from '../support/deliveries.ts';
@@ -182,29 +181,32 @@ test('a run comes to its last draft while events keep arriving', async () => {
   expect(await app.db.read((tx) => listRuns(tx, {}))).toEqual([]);
 });
 
-test('a run looks once at each draft that a person has published while events keep arriving', async () => {
-  const count = 60;
-  await deliverAll(count);
-  await run();
-  const ids = (await postsOf(app)).map(({ id }) => id);
-  await app.db.write(async (tx) => {
-    for (const id of ids) {
-      const post = await readPost(tx, id);
-      if (post !== null) await setStatus(tx, app.deps, post, 'published');
-    }
-  });
-  const [[id] = []] = await valuesOf<[string]>(app.db, 'SELECT id FROM triggers');
-  await changeTrigger(app.deps, id ?? '', { titleTemplate: 'Out: {{ release.name }}' });
-  await edit(0);
-  const composed = new Set<string>();
-  const { news, db } = withNews((each) => composed.size < count && each < 200);
-  await runTriggers({ ...app.deps, db }, (recipe, material) => {
-    composed.add(material.release?.key ?? '');
-    return compose(recipe, material);
-  });
-  expect(composed.size).toBe(count);
-  expect(news.count).toBeLessThan(40);
-});
+const changes: Record<string, (id: string) => Promise<unknown>> = {
+  published: (id) => editPost(app.deps, id, { status: 'published' }),
+  edited: (id) => editPost(app.deps, id, { markdown: 'Mine.' }),
+  deleted: (id) => deletePost(app.deps, id),
+};
+
+test.each(Object.keys(changes))(
+  'a run looks once at each draft that was %s while events keep arriving',
+  async (name) => {
+    const count = 60;
+    await deliverAll(count);
+    await run();
+    for (const { id } of await postsOf(app)) await changes[name]?.(id);
+    const [[id] = []] = await valuesOf<[string]>(app.db, 'SELECT id FROM triggers');
+    await changeTrigger(app.deps, id ?? '', { titleTemplate: 'Out: {{ release.name }}' });
+    await edit(0);
+    const composed = new Set<string>();
+    const { news, db } = withNews((each) => composed.size < count && each < 200);
+    await runTriggers({ ...app.deps, db }, (recipe, material) => {
+      composed.add(material.release?.key ?? '');
+      return compose(recipe, material);
+    });
+    expect(composed.size).toBe(count);
+    expect(news.count).toBeLessThan(40);
+  },
+);
 
 test('a release that is dated in the future is composed once', async () => {
   const day = 4_000;
